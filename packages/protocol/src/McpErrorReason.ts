@@ -1,0 +1,591 @@
+/**
+ * Why an operation failed: one class per cause, each with the evidence a program or a person needs.
+ *
+ * Messages are ours alone. What a peer wrote stands escaped, at most 200 characters of it, in a field of the reason,
+ * never in a message, a log or a span.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+const id = (name: string) => `@mcp-effect/protocol/McpError/${name}`
+const optionalString = Schema.optional(Schema.String)
+const optionalNumber = Schema.optional(Schema.Number)
+
+// ====================================================================================================================
+// Reaching the server
+// ====================================================================================================================
+
+/**
+ * The command of a stdio server could not be started. `searched` is the `PATH` it was looked up in.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class SpawnFailed extends Schema.Error<SpawnFailed>(id("SpawnFailed"))({
+  _tag: Schema.tag("SpawnFailed"),
+  command: Schema.String,
+  searched: Schema.Array(Schema.String),
+  problem: Schema.Literals(["not-found", "permission-denied", "working-directory", "other"]),
+  cause: Schema.optional(Schema.Defect())
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    switch (this.problem) {
+      case "not-found":
+        return `The command ${JSON.stringify(this.command)} was not found`
+          + (this.searched.length === 0 ? "" : ` in ${this.searched.join(":")}`)
+          + "; install it, or give its full path"
+      case "permission-denied":
+        return `The command ${JSON.stringify(this.command)} may not be executed; check its permissions`
+      case "working-directory":
+        return `The working directory of the command ${JSON.stringify(this.command)} does not exist`
+      case "other":
+        return `The command ${JSON.stringify(this.command)} could not be started`
+    }
+  }
+}
+
+/**
+ * No connection to the server could be made, or it broke before an answer began.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class ConnectionFailed extends Schema.Error<ConnectionFailed>(id("ConnectionFailed"))({
+  _tag: Schema.tag("ConnectionFailed"),
+  target: Schema.String,
+  /** The code of the operating system or of the HTTP client, such as `ECONNREFUSED`. */
+  code: optionalString,
+  description: Schema.String,
+  /** With several ways tried, why each of them failed. */
+  attempts: Schema.optional(Schema.Array(Schema.Struct({ transport: Schema.String, problem: Schema.String }))),
+  cause: Schema.optional(Schema.Defect())
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    const attempts = this.attempts === undefined
+      ? ""
+      : `: ${this.attempts.map(({ problem, transport }) => `${transport}: ${problem}`).join("; ")}`
+    return `Cannot reach ${this.target}${this.code === undefined ? "" : ` (${this.code})`}: ${this.description}${attempts}`
+  }
+}
+
+/**
+ * The connection is gone. For a process: how it ended, how long it ran and the last it wrote to stderr.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class ConnectionClosed extends Schema.Error<ConnectionClosed>(id("ConnectionClosed"))({
+  _tag: Schema.tag("ConnectionClosed"),
+  target: Schema.String,
+  /** `true` when this side closed it. */
+  local: Schema.Boolean,
+  exitCode: optionalNumber,
+  signal: optionalString,
+  uptimeMillis: optionalNumber,
+  /** At most the last 4 kB, control characters escaped. */
+  stderr: optionalString
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    if (this.local) return `The connection to ${this.target} was closed by this client`
+    const uptime = this.uptimeMillis === undefined ? "" : ` after ${Math.round(this.uptimeMillis)} ms`
+    if (this.signal !== undefined) return `${this.target} was ended by ${this.signal}${uptime}`
+    if (this.exitCode !== undefined) {
+      return `${this.target} exited with code ${this.exitCode}${uptime}`
+        + (this.stderr === undefined || this.stderr === "" ? "" : "; see stderr of this reason for its last words")
+    }
+    return `${this.target} closed the connection${uptime}`
+  }
+}
+
+/**
+ * The server answered with an HTTP status that carries no JSON-RPC error.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class HttpStatus extends Schema.Error<HttpStatus>(id("HttpStatus"))({
+  _tag: Schema.tag("HttpStatus"),
+  status: Schema.Number,
+  contentType: optionalString,
+  /** What `Retry-After` asked for. */
+  retryAfterMillis: optionalNumber,
+  excerpt: optionalString
+}) {
+  get isTransient(): boolean {
+    return this.status === 408 || this.status === 425 || this.status === 429 || this.status >= 500
+  }
+  override get message(): string {
+    const kind = this.status === 400
+      ? "bad request"
+      : this.status === 404
+      ? "not found; check the path of the URL"
+      : this.status === 405
+      ? "method not allowed; this URL may not be an MCP endpoint"
+      : this.status === 413
+      ? "the request is too large for it"
+      : this.status === 422
+      ? "unprocessable"
+      : this.status === 429
+      ? "too many requests"
+      : this.status === 431
+      ? "the request's headers are too large for it"
+      : this.status >= 500
+      ? "the server failed"
+      : "the request was refused"
+    return `The server answered HTTP ${this.status}: ${kind}`
+  }
+}
+
+/**
+ * The server redirected a request, which is never followed: credentials could leave its origin.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class RedirectRefused extends Schema.Error<RedirectRefused>(id("RedirectRefused"))({
+  _tag: Schema.tag("RedirectRefused"),
+  status: Schema.Number,
+  /** The origin it pointed to, where it could be told. */
+  location: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The server redirected the request (HTTP ${this.status}), which is not followed; `
+      + "if you trust it, use the URL it points to (location)"
+  }
+}
+
+/**
+ * The response stream ended or broke before the response.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class StreamEnded extends Schema.Error<StreamEnded>(id("StreamEnded"))({
+  _tag: Schema.tag("StreamEnded"),
+  /** The server named events, so that the stream can be resumed. */
+  resumable: Schema.Boolean,
+  cause: Schema.optional(Schema.Defect())
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    return "The server ended the response stream before it answered"
+  }
+}
+
+/**
+ * The response stream is open, but nothing came over it for too long.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class StreamIdle extends Schema.Error<StreamIdle>(id("StreamIdle"))({
+  _tag: Schema.tag("StreamIdle"),
+  millis: Schema.Number
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    return `The response stream was silent for ${this.millis} ms; raise idleTimeout if the server works that long in silence`
+  }
+}
+
+// ====================================================================================================================
+// What it said
+// ====================================================================================================================
+
+/**
+ * The answer to a request is not what the protocol says it is.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class MalformedMessage extends Schema.Error<MalformedMessage>(id("MalformedMessage"))({
+  _tag: Schema.tag("MalformedMessage"),
+  /** What is wrong with it, in our words. */
+  problem: Schema.String,
+  /** Where in the result, as a JSON pointer. */
+  path: optionalString,
+  status: optionalNumber,
+  contentType: optionalString,
+  excerpt: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return "The server's answer is malformed: " + (this.path === undefined || this.path === "" ? "" : `${this.path}: `)
+      + this.problem
+  }
+}
+
+/**
+ * A message is over the size limit. It was skipped without being kept; the connection stands.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class MessageTooLarge extends Schema.Error<MessageTooLarge>(id("MessageTooLarge"))({
+  _tag: Schema.tag("MessageTooLarge"),
+  /** In bytes. */
+  limit: Schema.Number,
+  /** In bytes, as far as it was seen. */
+  size: optionalNumber,
+  /** Which way it went. */
+  direction: Schema.Literals(["received", "sent"])
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return this.direction === "received"
+      ? `The server's answer is over the limit of ${this.limit} bytes; raise the limit if the server is trusted`
+      : `The server does not read; ${this.limit} bytes wait for it already, and the request was not sent`
+  }
+}
+
+/**
+ * The server answered with a JSON-RPC error.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class ServerError extends Schema.Error<ServerError>(id("ServerError"))({
+  _tag: Schema.tag("ServerError"),
+  code: Schema.Int,
+  /** The server's own words, escaped, at most 200 characters. */
+  excerpt: Schema.String,
+  /** `error.data` as the server sent it. */
+  data: Schema.optional(Schema.Unknown),
+  httpStatus: optionalNumber
+}) {
+  get isTransient(): boolean {
+    return this.httpStatus !== undefined && (this.httpStatus === 429 || this.httpStatus >= 500)
+  }
+  /** The server does not know the method. */
+  get isMethodNotFound(): boolean {
+    return this.code === -32601
+  }
+  override get message(): string {
+    const kind = this.code === -32601
+      ? " (method not found)"
+      : this.code === -32602
+      ? " (invalid parameters)"
+      : this.code === -32603
+      ? " (internal error)"
+      : this.code === -32600
+      ? " (invalid request)"
+      : this.code === -32700
+      ? " (parse error)"
+      : ""
+    return `The server answered with error ${this.code}${kind}; its words are in the excerpt of this reason`
+  }
+}
+
+/**
+ * -32020: headers and body of a request differ (2026-07-28 streamable-http, Headers).
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class HeaderMismatch extends Schema.Error<HeaderMismatch>(id("HeaderMismatch"))({
+  _tag: Schema.tag("HeaderMismatch"),
+  code: Schema.Literal(-32020),
+  excerpt: Schema.String,
+  data: Schema.optional(Schema.Unknown),
+  httpStatus: optionalNumber
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return "The server found that headers and body of the request differ; a proxy may have changed one of them, "
+      + "or the tool's definition is out of date"
+  }
+}
+
+/**
+ * -32021: the request needs a capability that this client did not declare (2026-07-28 basic/index).
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class MissingClientCapability extends Schema.Error<MissingClientCapability>(id("MissingClientCapability"))({
+  _tag: Schema.tag("MissingClientCapability"),
+  code: Schema.Literal(-32021),
+  requiredCapabilities: Schema.Unknown,
+  excerpt: Schema.String,
+  data: Schema.optional(Schema.Unknown),
+  httpStatus: optionalNumber
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return "The server requires a capability that this client does not declare (requiredCapabilities); "
+      + "give the client the handler or extension it asks for"
+  }
+}
+
+/**
+ * -32022: the server does not speak the revision of the request (2026-07-28 basic/versioning).
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class UnsupportedProtocolVersion
+  extends Schema.Error<UnsupportedProtocolVersion>(id("UnsupportedProtocolVersion"))({
+    _tag: Schema.tag("UnsupportedProtocolVersion"),
+    code: Schema.Literal(-32022),
+    supported: Schema.Array(Schema.String),
+    requested: Schema.String,
+    excerpt: Schema.String,
+    data: Schema.optional(Schema.Unknown),
+    httpStatus: optionalNumber
+  })
+{
+  readonly isTransient = false
+  override get message(): string {
+    return `The server does not speak revision ${this.requested}; it lists ${this.supported.length} others (supported)`
+  }
+}
+
+/**
+ * The resource does not exist.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class ResourceNotFound extends Schema.Error<ResourceNotFound>(id("ResourceNotFound"))({
+  _tag: Schema.tag("ResourceNotFound"),
+  uri: Schema.String,
+  code: Schema.Int,
+  excerpt: Schema.String,
+  data: Schema.optional(Schema.Unknown)
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The server has no resource ${JSON.stringify(this.uri)}; list its resources to see what it has`
+  }
+}
+
+// ====================================================================================================================
+// The conversation
+// ====================================================================================================================
+
+/**
+ * Client and server found no revision in common.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class NegotiationFailed extends Schema.Error<NegotiationFailed>(id("NegotiationFailed"))({
+  _tag: Schema.tag("NegotiationFailed"),
+  problem: Schema.String,
+  /** Revisions the client offered. */
+  offered: Schema.Array(Schema.String),
+  /** Revisions the server named, escaped. */
+  supported: Schema.Array(Schema.String),
+  /** What the server said to it, escaped, at most 200 characters. */
+  excerpt: optionalString,
+  cause: Schema.optional(Schema.Defect())
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `No revision of the protocol could be agreed on: ${this.problem}`
+  }
+}
+
+/**
+ * The server has forgotten the session. The next request opens a new one.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class SessionExpired extends Schema.Error<SessionExpired>(id("SessionExpired"))({
+  _tag: Schema.tag("SessionExpired"),
+  status: Schema.Number
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    return "The server has ended the session; the request was not executed and may be sent again"
+  }
+}
+
+/**
+ * The server does not declare the capability that the request needs, so that it was not sent.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class CapabilityMissing extends Schema.Error<CapabilityMissing>(id("CapabilityMissing"))({
+  _tag: Schema.tag("CapabilityMissing"),
+  capability: Schema.String
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The server does not declare the capability ${this.capability}, and the request was not sent`
+  }
+}
+
+/**
+ * The time for a request is up: nothing was heard of it for the idle timeout, or its total deadline passed.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class RequestTimeout extends Schema.Error<RequestTimeout>(id("RequestTimeout"))({
+  _tag: Schema.tag("RequestTimeout"),
+  kind: Schema.Literals(["idle", "deadline", "connect"]),
+  /** The time that was allowed. */
+  millis: Schema.Number
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    switch (this.kind) {
+      case "idle":
+        return `Nothing was heard of the request for ${this.millis} ms; raise idleTimeout if the server is slow`
+      case "deadline":
+        return `The request was not answered within its deadline of ${this.millis} ms; raise deadline if it may take longer`
+      case "connect":
+        return `The server was not ready within ${this.millis} ms; raise connectTimeout if it starts slowly`
+    }
+  }
+}
+
+/**
+ * The connection died after the request had been accepted: a tool may have run. It was not sent again.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class AmbiguousDelivery extends Schema.Error<AmbiguousDelivery>(id("AmbiguousDelivery"))({
+  _tag: Schema.tag("AmbiguousDelivery"),
+  name: optionalString,
+  cause: Schema.optional(Schema.Defect())
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The connection died before the answer came${this.name === undefined ? "" : ` of ${JSON.stringify(this.name)}`}; `
+      + "it may have run, so check its effect before you repeat it"
+  }
+}
+
+/**
+ * The server does not offer the tool.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class UnknownTool extends Schema.Error<UnknownTool>(id("UnknownTool"))({
+  _tag: Schema.tag("UnknownTool"),
+  name: Schema.String
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The server offers no tool ${JSON.stringify(this.name)}; list its tools to see what it offers`
+  }
+}
+
+/**
+ * The arguments or options of a call are not usable, and nothing was sent.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class InvalidRequest extends Schema.Error<InvalidRequest>(id("InvalidRequest"))({
+  _tag: Schema.tag("InvalidRequest"),
+  problem: Schema.String,
+  path: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return (this.path === undefined || this.path === "" ? "" : `${this.path}: `) + this.problem
+  }
+}
+
+/**
+ * A schema of the tool is in a dialect that this client does not check.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class SchemaUnsupported extends Schema.Error<SchemaUnsupported>(id("SchemaUnsupported"))({
+  _tag: Schema.tag("SchemaUnsupported"),
+  tool: Schema.String,
+  which: Schema.Literals(["inputSchema", "outputSchema"]),
+  /** As the server wrote it, escaped, at most 200 characters. */
+  dialect: Schema.String,
+  supported: Schema.Array(Schema.String)
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The ${this.which} of tool ${JSON.stringify(this.tool)} declares a dialect of JSON Schema (${this.dialect}) `
+      + `that is not supported (supported: ${this.supported.join(", ")})`
+  }
+}
+
+/**
+ * The call was ended by its `signal` or by `cancel`.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class Cancelled extends Schema.Error<Cancelled>(id("Cancelled"))({
+  _tag: Schema.tag("Cancelled"),
+  /** The reason that the canceller gave. */
+  reason: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `The request was cancelled${this.reason === undefined ? "" : `: ${this.reason}`}`
+  }
+}
+
+// ====================================================================================================================
+// Permission
+// ====================================================================================================================
+
+/**
+ * One challenge of a `WWW-Authenticate` header, its parameter names in lower case.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export const Challenge = Schema.Struct({
+  scheme: Schema.String,
+  token68: Schema.optional(Schema.String),
+  parameters: Schema.Record(Schema.String, Schema.String)
+})
+
+/**
+ * HTTP 401: the server wants to know who is asking.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class Unauthorized extends Schema.Error<Unauthorized>(id("Unauthorized"))({
+  _tag: Schema.tag("Unauthorized"),
+  challenges: Schema.Array(Challenge)
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return "The server requires authorization (HTTP 401); give a token in its headers"
+  }
+}
+
+/**
+ * HTTP 403: what was granted does not suffice, or access is forbidden altogether.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class InsufficientScope extends Schema.Error<InsufficientScope>(id("InsufficientScope"))({
+  _tag: Schema.tag("InsufficientScope"),
+  challenges: Schema.Array(Challenge),
+  /** The scopes the challenge names. */
+  scope: optionalString,
+  /** The server's own words, escaped, at most 200 characters. */
+  excerpt: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return "The server refused the request (HTTP 403): what was granted does not suffice"
+      + (this.scope === undefined ? "" : " for the scopes it names (scope)")
+  }
+}
