@@ -13,6 +13,7 @@
  * - `InvalidItem`: an item of a list that was set aside.
  * - `ListCutShort`: a list that did not end and was given as far as it came.
  * - `SchemaUnusable`: a schema of a tool that cannot be used for checking.
+ * - `MessagesDropped`: messages that a slow reader of a stream lost so far.
  * - `CallbackFailed`: a callback of the application failed; the call went on without it.
  *
  * @category models
@@ -37,6 +38,7 @@ export type Diagnostic =
     readonly items: number
   }
   | { readonly _tag: "SchemaUnusable"; readonly tool: string; readonly problem: string }
+  | { readonly _tag: "MessagesDropped"; readonly stream: "notifications" | "logs"; readonly dropped: number }
   | { readonly _tag: "CallbackFailed"; readonly callback: string; readonly method: string }
 
 /**
@@ -62,6 +64,8 @@ export const describe = (diagnostic: Diagnostic): string => {
         + `pages and ${diagnostic.items} items`
     case "SchemaUnusable":
       return `A schema of tool ${diagnostic.tool} cannot be used for checking: ${diagnostic.problem}`
+    case "MessagesDropped":
+      return `A reader of ${diagnostic.stream} is too slow and has lost ${diagnostic.dropped} of them so far`
     case "CallbackFailed":
       return `The ${diagnostic.callback} callback of a ${diagnostic.method} call failed; the call went on without it`
   }

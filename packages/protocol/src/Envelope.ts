@@ -41,7 +41,7 @@ export interface Notification {
 }
 
 /**
- * The error object of a response. `code` and `message` are as the peer sent them and may be absent or mistyped.
+ * The error object of a response. A message that is absent or mistyped reads as an empty one.
  *
  * @category models
  * @since 0.1.0
@@ -50,6 +50,8 @@ export interface ErrorObject {
   readonly code: number
   readonly message: string
   readonly data?: unknown
+  /** Present where a peer sent no message, or one that is not a string; never sent. */
+  readonly malformed?: true
 }
 
 /**
@@ -105,8 +107,12 @@ export type Incoming = Request | Notification | Response
  */
 export const isRequestId = (value: unknown): value is RequestId => typeof value === "string" || Number.isInteger(value)
 
+// Some serializers write the member that a message does not have as `null`.
+const has = (message: JsonObject, key: "method" | "result" | "error"): boolean =>
+  message[key] !== undefined && message[key] !== null
+
 const readOutcome = (message: JsonObject): Outcome => {
-  if (Object.hasOwn(message, "error")) {
+  if (has(message, "error")) {
     const error = message["error"]
     if (!isJsonObject(error)) return { _tag: "Malformed", problem: "its error is not an object" }
     const code = error["code"]
@@ -116,7 +122,7 @@ const readOutcome = (message: JsonObject): Outcome => {
       _tag: "Error",
       error: {
         code: code as number,
-        message: typeof text === "string" ? text : "",
+        ...(typeof text === "string" ? { message: text } : { message: "", malformed: true as const }),
         ...(Object.hasOwn(error, "data") ? { data: error["data"] } : undefined)
       }
     }
@@ -131,25 +137,34 @@ const readOutcome = (message: JsonObject): Outcome => {
 /**
  * Reads one parsed JSON value as a message. `undefined` means that the value is no JSON-RPC message at all: noise.
  *
- * A value that names an id without a method is a response, however malformed, so that the request it answers can
- * fail at once instead of waiting for its timeout. One that only an `error` marks as a response (servers that could
- * not read an id send no id, or `null`) is a response without an id. A result without an id belongs to nobody.
+ * A value with an id and without a method is a response, however malformed, so that the request it answers can fail at
+ * once instead of waiting for its timeout. One that only an `error` marks as a response (servers that could not read an
+ * id send no id, or `null`) is a response without an id. A result without an id belongs to nobody.
+ *
+ * What does not name itself JSON-RPC 2.0 is a line of a log or the error of a gateway. Only a result or an error under
+ * an id is taken as a response all the same.
  *
  * @category decoding
  * @since 0.1.0
  */
 export const read = (value: unknown): Incoming | undefined => {
   if (!isJsonObject(value)) return undefined
-  const method = value["method"]
+  const isNamed = value["jsonrpc"] === "2.0"
   const id = value["id"]
-  if (typeof method === "string") {
+  if (has(value, "method")) {
+    const method = value["method"]
+    if (!isNamed || typeof method !== "string") return undefined
     const params = value["params"]
     const object = isJsonObject(params) ? params : undefined
     if (!Object.hasOwn(value, "id")) return { _tag: "Notification", method, params: object }
     return isRequestId(id) ? { _tag: "Request", id, method, params: object } : undefined
   }
-  if (isRequestId(id)) return { _tag: "Response", id, outcome: readOutcome(value) }
-  return Object.hasOwn(value, "error") ? { _tag: "Response", id: undefined, outcome: readOutcome(value) } : undefined
+  if (isRequestId(id)) {
+    return isNamed || has(value, "result") || has(value, "error")
+      ? { _tag: "Response", id, outcome: readOutcome(value) }
+      : undefined
+  }
+  return isNamed && has(value, "error") ? { _tag: "Response", id: undefined, outcome: readOutcome(value) } : undefined
 }
 
 /**

@@ -7,10 +7,14 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as PeerText from "./PeerText.ts"
 
 const id = (name: string) => `@mcp-effect/protocol/McpError/${name}`
 const optionalString = Schema.optional(Schema.String)
 const optionalNumber = Schema.optional(Schema.Number)
+
+// Names come from the caller, who often has them from the server.
+const quote = (name: string): string => `"${PeerText.excerpt(name)}"`
 
 // ====================================================================================================================
 // Reaching the server
@@ -33,15 +37,15 @@ export class SpawnFailed extends Schema.Error<SpawnFailed>(id("SpawnFailed"))({
   override get message(): string {
     switch (this.problem) {
       case "not-found":
-        return `The command ${JSON.stringify(this.command)} was not found`
+        return `The command ${quote(this.command)} was not found`
           + (this.searched.length === 0 ? "" : ` in ${this.searched.join(":")}`)
           + "; install it, or give its full path"
       case "permission-denied":
-        return `The command ${JSON.stringify(this.command)} may not be executed; check its permissions`
+        return `The command ${quote(this.command)} may not be executed; check its permissions`
       case "working-directory":
-        return `The working directory of the command ${JSON.stringify(this.command)} does not exist`
+        return `The working directory of the command ${quote(this.command)} does not exist`
       case "other":
-        return `The command ${JSON.stringify(this.command)} could not be started`
+        return `The command ${quote(this.command)} could not be started`
     }
   }
 }
@@ -67,7 +71,8 @@ export class ConnectionFailed extends Schema.Error<ConnectionFailed>(id("Connect
     const attempts = this.attempts === undefined
       ? ""
       : `: ${this.attempts.map(({ problem, transport }) => `${transport}: ${problem}`).join("; ")}`
-    return `Cannot reach ${this.target}${this.code === undefined ? "" : ` (${this.code})`}: ${this.description}${attempts}`
+    const code = this.code === undefined ? "" : ` (${this.code})`
+    return `Cannot reach ${this.target}${code}: ${this.description}${attempts}`
   }
 }
 
@@ -341,7 +346,8 @@ export class UnsupportedProtocolVersion
 {
   readonly isTransient = false
   override get message(): string {
-    return `The server does not speak revision ${this.requested}; it lists ${this.supported.length} others (supported)`
+    return "The server does not speak the revision of the request (requested); "
+      + `it lists ${this.supported.length} others (supported)`
   }
 }
 
@@ -360,7 +366,7 @@ export class ResourceNotFound extends Schema.Error<ResourceNotFound>(id("Resourc
 }) {
   readonly isTransient = false
   override get message(): string {
-    return `The server has no resource ${JSON.stringify(this.uri)}; list its resources to see what it has`
+    return `The server has no resource ${quote(this.uri)}; list its resources to see what it has`
   }
 }
 
@@ -461,7 +467,7 @@ export class AmbiguousDelivery extends Schema.Error<AmbiguousDelivery>(id("Ambig
 }) {
   readonly isTransient = false
   override get message(): string {
-    return `The connection died before the answer came${this.name === undefined ? "" : ` of ${JSON.stringify(this.name)}`}; `
+    return `The connection died before the answer came${this.name === undefined ? "" : ` of ${quote(this.name)}`}; `
       + "it may have run, so check its effect before you repeat it"
   }
 }
@@ -478,7 +484,7 @@ export class UnknownTool extends Schema.Error<UnknownTool>(id("UnknownTool"))({
 }) {
   readonly isTransient = false
   override get message(): string {
-    return `The server offers no tool ${JSON.stringify(this.name)}; list its tools to see what it offers`
+    return `The server offers no tool ${quote(this.name)}; list its tools to see what it offers`
   }
 }
 
@@ -515,7 +521,7 @@ export class SchemaUnsupported extends Schema.Error<SchemaUnsupported>(id("Schem
 }) {
   readonly isTransient = false
   override get message(): string {
-    return `The ${this.which} of tool ${JSON.stringify(this.tool)} declares a dialect of JSON Schema (${this.dialect}) `
+    return `The ${this.which} of tool ${quote(this.tool)} declares a dialect of JSON Schema (${this.dialect}) `
       + `that is not supported (supported: ${this.supported.join(", ")})`
   }
 }

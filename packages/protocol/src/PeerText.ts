@@ -12,19 +12,22 @@
  */
 export const excerptLength = 200
 
-// C0 and C1 controls, line and paragraph separators, bidirectional overrides, zero-width characters, lone surrogates.
-const unsafe =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+// Controls, line and paragraph separators, lone surrogates, and format characters: those that reverse the direction of
+// the text around them, that are invisible, or that spell out text nobody sees.
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Cf}]/gu
 
-const escapeCharacter = (character: string): string =>
-  character === "\n"
-    ? "\\n"
-    : character === "\r"
-    ? "\\r"
-    : character === "\t"
-    ? "\\t"
-    : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+const escapeCharacter = (character: string): string => {
+  switch (character) {
+    case "\n":
+      return "\\n"
+    case "\r":
+      return "\\r"
+    case "\t":
+      return "\\t"
+  }
+  const code = (character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code}`
+}
 
 /**
  * Escapes control characters and everything else that could disguise the text around it.
@@ -35,12 +38,19 @@ const escapeCharacter = (character: string): string =>
 export const escape = (text: string): string => text.replace(unsafe, escapeCharacter)
 
 /**
- * Escapes a peer's text and keeps at most `length` characters of it, ending in `…` where something was cut.
+ * Escapes a peer's text and keeps at most `length` characters of it, ending in `…` where something was cut. Neither an
+ * escape nor a surrogate pair is cut in two.
  *
  * @category encoding
  * @since 0.1.0
  */
 export const excerpt = (text: string, length: number = excerptLength): string => {
-  const escaped = escape(text.length > length ? text.slice(0, length) : text)
-  return escaped.length > length || text.length > length ? `${escaped.slice(0, length - 1)}…` : escaped
+  let whole = ""
+  let withRoomForEllipsis = ""
+  for (const character of text) {
+    whole += escape(character)
+    if (whole.length > length) return `${withRoomForEllipsis}…`
+    if (whole.length < length) withRoomForEllipsis = whole
+  }
+  return whole
 }

@@ -1,0 +1,8 @@
+/**
+ * The Model Context Protocol client for Effect.
+ *
+ * @since 0.1.0
+ */
+export * as ClientOptions from "./ClientOptions.ts"
+export * as McpClient from "./McpClient.ts"
+export * as Pages from "./Pages.ts"

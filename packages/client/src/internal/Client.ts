@@ -1,0 +1,230 @@
+/**
+ * Puts a client together: the link to its server, and the features on top of it.
+ */
+import {
+  Decode,
+  Diagnostic,
+  type Envelope,
+  type Implementation,
+  type Json,
+  Logging,
+  McpError,
+  Metadata,
+  Revision
+} from "@mcp-effect/protocol"
+import type { Transport } from "@mcp-effect/transport"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as ClientOptions from "../ClientOptions.ts"
+import type { McpClient, Negotiated } from "../McpClient.ts"
+import * as Calls from "./Calls.ts"
+import * as Completions from "./Completions.ts"
+import * as Link from "./Link.ts"
+import * as Mailbox from "./Mailbox.ts"
+import * as Prompts from "./Prompts.ts"
+import * as Read from "./Read.ts"
+import * as RequestText from "./RequestText.ts"
+import * as Resources from "./Resources.ts"
+import * as ServerLogs from "./ServerLogs.ts"
+import { ServerRequests } from "./ServerRequests.ts"
+import type { Session } from "./Session.ts"
+import * as Tools from "./Tools.ts"
+
+const defaultClientInfo: Implementation.Implementation = { name: "mcp-effect", version: "0.1.0" }
+
+// An extension with a result type of its own changes what a result may be; declaring it without reading it would
+// break every call it touches.
+const extensionsWithResultTypes: ReadonlySet<string> = new Set(["io.modelcontextprotocol/tasks"])
+
+const problemWith = (options: ClientOptions.ClientOptions): string | undefined => {
+  const info = options.clientInfo
+  if (info !== undefined && (info.name === "" || info.version === "")) {
+    return "clientInfo needs a name and a version that are not empty"
+  }
+  const protocol: string | undefined = options.protocol
+  if (protocol !== undefined && protocol !== "auto" && protocol !== "modern" && protocol !== "legacy") {
+    return "protocol must be \"auto\", \"modern\" or \"legacy\""
+  }
+  if (options.logLevel !== undefined && !Logging.isLoggingLevel(options.logLevel)) {
+    return `logLevel must be one of ${Logging.levels.join(", ")}`
+  }
+  for (const id of Object.keys(options.extensions ?? {})) {
+    if (!Metadata.isExtensionId(id)) {
+      return `extensions: ${JSON.stringify(id)} is not an identifier such as "vendor.example/name"`
+    }
+    if (extensionsWithResultTypes.has(id)) return `extensions: ${id} adds a result type that this client does not read`
+  }
+  return undefined
+}
+
+const capabilitiesFor = (options: ClientOptions.ClientOptions) => (_revision: Revision.Facts): Json.JsonObject => {
+  const extensions = options.extensions ?? {}
+  return Object.keys(extensions).length === 0 ? {} : { extensions }
+}
+
+const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+export const make = Effect.fnUntraced(function*(
+  transport: Transport.Transport["Service"],
+  options: ClientOptions.ClientOptions
+): Effect.fn.Return<McpClient, McpError.McpError, Scope.Scope> {
+  const server = transport.target
+  const problem = problemWith(options)
+  if (problem !== undefined) {
+    return yield* McpError.make(new McpError.InvalidRequest({ problem }), "unsent", { server })
+  }
+  const clock = yield* Clock.Clock
+  const context = yield* Effect.context<never>()
+  const fork = Effect.runForkWith(context)
+  const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  let logLevel = options.logLevel
+
+  const diagnostics = Mailbox.make<Diagnostic.Diagnostic>(() => {})
+  const onDiagnostic = (diagnostic: Diagnostic.Diagnostic): void => {
+    diagnostics.publish(diagnostic)
+    fork(Effect.annotateLogs(Effect.logWarning(Diagnostic.describe(diagnostic)), { "mcp.server": server }))
+  }
+  const onDrop = (stream: "notifications" | "logs") => (dropped: number): void => {
+    // The first loss is told at once, later ones at each power of ten.
+    if (Number.isInteger(Math.log10(dropped))) onDiagnostic({ _tag: "MessagesDropped", stream, dropped })
+  }
+  const notifications = Mailbox.make<Envelope.Notification>(onDrop("notifications"))
+  const logs = Mailbox.make<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
+  const serverRequests = new ServerRequests(clock, fork, new Map())
+
+  const link: Link.Link = yield* Link.make(transport, {
+    protocol: options.protocol ?? "auto",
+    probeTimeout: options.probeTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.probeTimeout),
+    connectTimeout: Duration.fromInputUnsafe(options.connectTimeout ?? ClientOptions.defaultConnectTimeout),
+    clientInfo: options.clientInfo ?? defaultClientInfo,
+    sendClientInfo: options.sendClientInfo ?? true,
+    capabilities: capabilitiesFor(options),
+    onServerRequest: (request, requests, revision) => {
+      // Before the era is known only a legacy server asks anything; a modern one may not ask at all.
+      const answers = revision === undefined ? options.protocol !== "modern" : revision.serverRequests
+      if (answers) serverRequests.answer(request, requests, revision ?? Revision.latestLegacy)
+      else {
+        onDiagnostic({
+          _tag: "UnexpectedMessage",
+          description: "The server sent a request, which its revision does not allow; it was not answered"
+        })
+      }
+    },
+    onNotification: (notification) => {
+      notifications.publish(notification)
+      const message = Read.logMessage(notification)
+      if (message === undefined) return
+      logs.publish(message)
+      if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
+    },
+    onDiagnostic,
+    // A level asked for outlives the connection it was asked on.
+    prepare: (session) =>
+      logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
+        ? requestLogLevel(session, logLevel)
+        : Effect.void
+  })
+
+  const calls = Calls.make({
+    server,
+    link,
+    now,
+    idleMillis: toMillis(options.idleTimeout ?? ClientOptions.defaultIdleTimeout),
+    deadlineMillis: toMillis(options.deadline ?? ClientOptions.defaultDeadline),
+    requestMetadata: options.requestMetadata,
+    logLevel: () => logLevel,
+    around: options.around
+  })
+  const run = calls.run
+
+  const requestLogLevel = (session: Session, level: Logging.LoggingLevel): Effect.Effect<void> =>
+    session.requests.request({
+      method: "logging/setLevel",
+      params: { level },
+      decode: () => Exit.void,
+      idleMillis: toMillis(ClientOptions.defaultIdleTimeout),
+      deadlineAt: Infinity,
+      deadlineMillis: Infinity
+    }, session.agreement.terms).pipe(
+      Effect.catch((error) => Effect.logWarning(`${server} did not take the log level: ${error.reason._tag}`))
+    )
+
+  if (options.lazy !== true) yield* link.current
+
+  return {
+    ...Tools.make(calls, server, onDiagnostic),
+    ...Prompts.make(calls, onDiagnostic),
+    ...Resources.make(calls, onDiagnostic),
+    ...Completions.make(calls),
+    ping: (request) =>
+      run({
+        method: "ping",
+        methodFor: (revision) => revision.ping ? "ping" : "server/discover",
+        params: {},
+        decode: () => Exit.void
+      }, request),
+    setLogLevel: (level, request) => {
+      if (!Logging.isLoggingLevel(level)) {
+        return Effect.fail(McpError.make(
+          new McpError.InvalidRequest({ problem: `a log level is one of ${Logging.levels.join(", ")}` }),
+          "unsent",
+          { server, method: "logging/setLevel" }
+        ))
+      }
+      return Effect.flatMap(link.current, (session) => {
+        if (session.revision.logLevel === "request") {
+          logLevel = level
+          return Effect.void
+        }
+        return Effect.tap(
+          run({ method: "logging/setLevel", params: { level }, decode: () => Exit.void }, request),
+          () =>
+            Effect.sync(() => {
+              logLevel = level
+            })
+        )
+      })
+    },
+    request: (method, params, schema, request) => {
+      const decode = Schema.decodeUnknownExit(schema)
+      return run({
+        method,
+        params: params ?? {},
+        decode: (result) =>
+          Exit.mapError(decode(result), (error) => Decode.malformed(Decode.fromSchemaIssue(error.issue)))
+      }, request)
+    },
+    notify: (method, params) =>
+      Effect.flatMap(link.current, ({ agreement: { terms }, requests }) => {
+        const split = RequestText.splitMetadata(params ?? {})
+        const meta = { ...RequestText.mergeMetadata(split.metadata), ...terms.metadata }
+        return requests.notify(
+          method,
+          Object.keys(meta).length === 0 ? params : { ...split.params, _meta: meta },
+          terms.revision
+        )
+      }),
+    cancel: (requestId, reason) => Effect.sync(() => link.ready()?.requests.cancel(requestId, reason)),
+    server: Effect.map(link.current, negotiated),
+    state: SubscriptionRef.changes(link.state),
+    notifications: notifications.stream,
+    subscribeNotifications: notifications.subscribe,
+    logs: logs.stream,
+    diagnostics: diagnostics.stream
+  }
+})
+
+const negotiated = (session: Session): Negotiated => ({
+  revision: session.revision,
+  era: session.revision.era,
+  generation: session.generation,
+  capabilities: session.agreement.capabilities,
+  serverInfo: session.serverInfo,
+  instructions: session.agreement.instructions,
+  supportedVersions: session.agreement.supportedVersions
+})

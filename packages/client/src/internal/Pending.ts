@@ -1,0 +1,277 @@
+/**
+ * One request in flight: at once what the connection calls, what the timer looks at and what resumes the caller.
+ *
+ * `resume` runs the caller synchronously inside the reader, so that the follow-up requests of all replies in one chunk
+ * leave in one write.
+ */
+import {
+  Decode,
+  type Diagnostic,
+  type Envelope,
+  ErrorCode,
+  ErrorReply,
+  type Json,
+  McpError,
+  type Progress,
+  ResultType,
+  type Revision
+} from "@mcp-effect/protocol"
+import type { Transport } from "@mcp-effect/transport"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import type { Expiring } from "./Deadlines.ts"
+import * as Read from "./Read.ts"
+
+// Errors that a server answers with before it executes anything.
+const refusals: ReadonlySet<number> = new Set([
+  ErrorCode.ParseError,
+  ErrorCode.InvalidRequest,
+  ErrorCode.MethodNotFound,
+  ErrorCode.InvalidParams,
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion
+])
+
+/** A request as a feature asks for it. */
+export interface Call<A> {
+  readonly method: string
+  readonly params: Json.JsonObject | undefined
+  /** The host's `_meta` for this request. */
+  readonly metadata?: Json.JsonObject | undefined
+  readonly decode: (result: Json.JsonObject, evidence: Transport.Evidence) => Exit.Exit<A, McpError.McpErrorReason>
+  readonly idleMillis: number
+  /** Monotonic milliseconds; one deadline covers everything that is done for a caller. */
+  readonly deadlineAt: number
+  /** What the deadline was asked to be, for its error. */
+  readonly deadlineMillis: number
+  readonly id?: Envelope.RequestId | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly routing?: Transport.Routing | undefined
+  readonly onProgress?: ((progress: Progress.ProgressNotificationParams) => Effect.Effect<void>) | undefined
+  /** Hears of the other notifications that come with this request. */
+  readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
+  readonly onAbandon?: "cancel" | "silent" | undefined
+  /** What the resource is, where the method names one. */
+  readonly uri?: string | undefined
+}
+
+/** A request in flight, whatever it is going to give. */
+export interface InFlight extends Expiring {
+  readonly id: Envelope.RequestId
+  readonly progressToken: unknown
+  readonly cancel: (reason: string | undefined) => void
+  readonly hold: () => () => void
+  readonly onMessage: (message: Envelope.Request | Envelope.Notification) => void
+}
+
+/** What a pending request needs of the connection it runs on. */
+export interface Owner {
+  readonly server: string
+  readonly now: () => number
+  /** Makes sure that the timer looks at `time`. */
+  readonly watch: (time: number) => void
+  readonly forget: (request: InFlight) => void
+  readonly onMessage: (message: Envelope.Request | Envelope.Notification, origin: InFlight) => void
+  readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
+}
+
+export class Pending<A> implements Transport.Exchange, InFlight {
+  readonly id: Envelope.RequestId
+  readonly call: Call<A>
+  readonly progressToken: unknown
+  private readonly owner: Owner
+  private readonly revision: Revision.Facts
+  private readonly context: Context.Context<never>
+  private readonly resume: (effect: Effect.Effect<A, McpError.McpError>) => void
+  private cancelTransport: Transport.Cancel | undefined = undefined
+  private onAbort: (() => void) | undefined = undefined
+  private settled = false
+  private idleAt: number
+  private holds = 0
+  private progress: Fiber.Fiber<void> | undefined = undefined
+
+  constructor(
+    owner: Owner,
+    id: Envelope.RequestId,
+    call: Call<A>,
+    revision: Revision.Facts,
+    context: Context.Context<never>,
+    resume: (effect: Effect.Effect<A, McpError.McpError>) => void
+  ) {
+    this.owner = owner
+    this.id = id
+    this.call = call
+    this.revision = revision
+    this.context = context
+    this.resume = resume
+    this.progressToken = call.metadata !== undefined && Object.hasOwn(call.metadata, "progressToken")
+      ? call.metadata["progressToken"]
+      : id
+    this.idleAt = call.idleMillis === Infinity ? Infinity : owner.now() + call.idleMillis
+  }
+
+  /** Sends the request. The connection may answer before it returns. */
+  start(connection: Transport.Connection, outgoing: Transport.Outgoing): void {
+    const signal = this.call.signal
+    if (signal !== undefined) {
+      this.onAbort = () => this.cancel(abortReason(signal))
+      signal.addEventListener("abort", this.onAbort, { once: true })
+    }
+    const cancel = connection.open(outgoing, this, this.context)
+    if (this.settled) return
+    this.cancelTransport = cancel
+    this.owner.watch(this.expiresAt())
+  }
+
+  expiresAt(): number {
+    return this.holds > 0 || this.idleAt > this.call.deadlineAt ? this.call.deadlineAt : this.idleAt
+  }
+
+  expire(): void {
+    const idle = this.holds === 0 && this.idleAt < this.call.deadlineAt
+    const cancel = this.settle(Exit.fail(this.error(
+      new McpError.RequestTimeout({
+        kind: idle ? "idle" : "deadline",
+        millis: idle ? this.call.idleMillis : this.call.deadlineMillis
+      }),
+      "unknown"
+    )))
+    cancel?.("Request timed out")
+  }
+
+  /** Fails the caller and tells the peer. Nothing happens once the request is settled. */
+  cancel(reason: string | undefined): void {
+    const cancel = this.settle(Exit.fail(this.error(new McpError.Cancelled({ reason }), "unknown")))
+    cancel?.(reason)
+  }
+
+  /** The caller was interrupted: nobody waits any more. */
+  abandon(): void {
+    if (this.settled) return
+    const cancel = this.release()
+    cancel?.(undefined)
+  }
+
+  /** Pauses the idle timeout until the function that it returns is called: somebody acts on behalf of this request. */
+  hold(): () => void {
+    this.holds++
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      this.holds--
+      this.onActivity(0)
+    }
+  }
+
+  onActivity(graceMillis: number): void {
+    if (this.call.idleMillis === Infinity) return
+    this.idleAt = this.owner.now() + this.call.idleMillis + graceMillis
+    // A wait that was announced and then taken back runs out earlier than the timer looks.
+    if (!this.settled) this.owner.watch(this.expiresAt())
+  }
+
+  onMessage(message: Envelope.Request | Envelope.Notification): void {
+    this.onActivity(0)
+    if (
+      message._tag === "Notification" && message.method === "notifications/progress"
+      && message.params !== undefined && message.params["progressToken"] === this.progressToken
+    ) {
+      this.onProgress(message.params)
+      return
+    }
+    if (message._tag === "Notification") this.call.onNotification?.(message)
+    this.owner.onMessage(message, this)
+  }
+
+  onResponse(message: Envelope.Response, evidence: Transport.Evidence): void {
+    if (this.settled) return
+    const outcome = message.outcome
+    switch (outcome._tag) {
+      case "Result":
+        this.settle(this.read(outcome.result, evidence))
+        return
+      case "Error": {
+        const reason = ErrorReply.reason(outcome.error, {
+          revision: this.revision,
+          method: this.call.method,
+          uri: this.call.uri,
+          httpStatus: evidence.httpStatus
+        })
+        this.settle(Exit.fail(this.error(reason, refusals.has(outcome.error.code) ? "refused" : "unknown")))
+        return
+      }
+      case "Malformed":
+        this.settle(Exit.fail(this.error(new McpError.MalformedMessage({ problem: outcome.problem }), "unknown")))
+    }
+  }
+
+  onFailure(error: McpError.McpError): void {
+    this.settle(Exit.fail(McpError.withContext(error, { server: this.owner.server, method: this.call.method })))
+  }
+
+  private read(result: Json.JsonObject, evidence: Transport.Evidence): Exit.Exit<A, McpError.McpError> {
+    const kind = ResultType.read(result, { revision: this.revision, method: this.call.method, tasks: false })
+    const issue = Exit.isFailure(kind)
+      ? Option.getOrUndefined(Exit.findErrorOption(kind))
+      : kind.value === "complete"
+      ? undefined
+      : { path: "/resultType", problem: `is ${kind.value}, which this client has no handler for` }
+    if (issue !== undefined) return Exit.fail(this.error(Decode.malformed(issue), "unknown"))
+    const decoded = this.call.decode(result, evidence)
+    return Exit.isSuccess(decoded)
+      ? Exit.succeed(decoded.value)
+      : Exit.mapError(decoded, (reason) => this.error(reason, "unknown"))
+  }
+
+  private error(reason: McpError.McpErrorReason, delivery: McpError.Delivery): McpError.McpError {
+    return McpError.make(reason, delivery, { server: this.owner.server, method: this.call.method })
+  }
+
+  private onProgress(params: Json.JsonObject): void {
+    const callback = this.call.onProgress
+    if (callback === undefined || this.settled) return
+    const progress = Read.progress(params)
+    if (progress === undefined) return
+    const run = Effect.catchCause(
+      Effect.suspend(() => callback(progress)),
+      (cause) => {
+        this.owner.onDiagnostic({ _tag: "CallbackFailed", callback: "onProgress", method: this.call.method })
+        return Effect.logWarning("An onProgress callback failed; the call goes on without it", cause)
+      }
+    )
+    const previous = this.progress
+    const running = previous !== undefined && previous.pollUnsafe() === undefined
+    this.progress = Effect.runForkWith(this.context)(running ? Effect.andThen(Fiber.await(previous), run) : run)
+  }
+
+  /** Ends the request once; gives the transport's cancel to whoever ended it without the transport. */
+  private settle(exit: Exit.Exit<A, McpError.McpError>): Transport.Cancel | undefined {
+    if (this.settled) return undefined
+    const cancel = this.release()
+    const progress = this.progress
+    // Progress that came before the answer is delivered before the call returns.
+    this.resume(
+      progress === undefined || progress.pollUnsafe() !== undefined ? exit : Effect.andThen(Fiber.await(progress), exit)
+    )
+    return cancel
+  }
+
+  private release(): Transport.Cancel | undefined {
+    this.settled = true
+    if (this.onAbort !== undefined) this.call.signal?.removeEventListener("abort", this.onAbort)
+    this.owner.forget(this)
+    return this.cancelTransport
+  }
+}
+
+/** The reason of an abort as text: an `Error` gives its message, the default `AbortError` none. */
+export const abortReason = (signal: AbortSignal): string | undefined => {
+  const reason: unknown = signal.reason
+  if (typeof reason === "string") return reason
+  return reason instanceof Error && reason.name !== "AbortError" ? reason.message : undefined
+}

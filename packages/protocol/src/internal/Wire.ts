@@ -1,0 +1,136 @@
+/**
+ * The few building blocks of message schemas that `effect/Schema` does not have.
+ *
+ * A message schema only checks: it has no transformations, defaults or records, since the parsed JSON object itself is
+ * kept and its unknown members survive at no cost.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type * as SchemaAST from "effect/SchemaAST"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaParser from "effect/SchemaParser"
+import { isRequestId, type RequestId } from "../Envelope.ts"
+import { isJsonObject, type JsonObject } from "../Json.ts"
+import * as Guard from "./Guard.ts"
+
+/** The issue of a value that a guard refuses. */
+type Explain = (value: unknown, self: SchemaAST.Declaration) => SchemaIssue.Issue | undefined
+
+const declare = <A>(expected: string, guard: (value: unknown) => boolean, explain: Explain): Schema.Codec<A> =>
+  Schema.declareConstructor<A>()(
+    [],
+    () => (value, self) => {
+      if (guard(value)) return Effect.succeed(value as A)
+      const issue = explain(value, self)
+      return issue === undefined ? Effect.succeed(value as A) : Effect.fail(issue)
+    },
+    Guard.annotations(expected, guard)
+  )
+
+const refuse: Explain = (_, self) => new SchemaIssue.InvalidType(self)
+
+/** The guard of a schema and what explains its refusals, both made when they are first needed. */
+const lazily = <A>(schema: Schema.Codec<A>) => {
+  let guard: Guard.Guard | undefined
+  const decode = SchemaParser.decodeUnknownResult(schema)
+  return {
+    guard: (value: unknown): boolean => (guard ??= Guard.compile(schema.ast))(value),
+    explain: (value: unknown): SchemaIssue.Issue | undefined => {
+      const result = decode(value)
+      return Result.isFailure(result) ? result.failure : undefined
+    }
+  }
+}
+
+/** An object whose members are nobody's business. */
+export const object: Schema.Codec<JsonObject> = declare("an object", isJsonObject, refuse)
+
+/** The id of a request, or a progress token. */
+export const requestId: Schema.Codec<RequestId> = declare("a string or an integer", isRequestId, refuse)
+
+/** `_meta`: what else the sender has to say (2026-07-28 basic/index, `_meta`). */
+export const meta = Schema.optional(object)
+
+/** What every result may carry. Which `resultType` is good where is not a matter of schemas: see `ResultType`. */
+export const resultFields = { _meta: meta, resultType: Schema.optional(Schema.String) }
+
+/** A string with some well-known values; others are kept. */
+export const openString = <Known extends string>(): Schema.Codec<Known | (string & {})> =>
+  declare("a string", (value) => typeof value === "string", refuse)
+
+/** A struct typed as an open object, so that members it does not name can be read. */
+export const open = <A extends object>(struct: Schema.Codec<A>): Schema.Codec<A & JsonObject> =>
+  struct as Schema.Codec<A & JsonObject>
+
+/** An object with keys of the peer's choice and values of one kind. */
+export const dictionary = <A>(values: Schema.Codec<A>): Schema.Codec<{ readonly [key: string]: A }> => {
+  const { explain, guard } = lazily(values)
+  return declare("an object", (value) => isJsonObject(value) && Object.values(value).every(guard), (value, self) => {
+    if (!isJsonObject(value)) return refuse(value, self)
+    for (const [key, member] of Object.entries(value)) {
+      const issue = explain(member)
+      // Under a composite of this node, `Decode` knows that the key is the peer's and does not show it.
+      if (issue !== undefined) return new SchemaIssue.Composite(self, [new SchemaIssue.Pointer([key], issue)])
+    }
+    return undefined
+  })
+}
+
+/** One value, or an array of such values. */
+export const oneOrMany = <A>(item: Schema.Codec<A>): Schema.Codec<A | ReadonlyArray<A>> => {
+  const one = lazily(item)
+  const many = lazily(Schema.Array(item))
+  const pick = (value: unknown) => Array.isArray(value) ? many : one
+  return declare("an object or an array", (value) => pick(value).guard(value), (value) => pick(value).explain(value))
+}
+
+/** How an object is checked that can be one of several things. */
+export type Choice<A> =
+  /** As this schema says. */
+  | Schema.Codec<A>
+  /** Not at all: something newer than this library. */
+  | "keep"
+  /** It is none of them, as this member tells. */
+  | { readonly member: string; readonly issue: SchemaIssue.Issue }
+
+/** An object that can be one of several things. `choose` must not read inherited members. */
+export const select = <A>(choose: (value: JsonObject) => Choice<A>): Schema.Codec<A> => {
+  const known = new Map<Schema.Codec<A>, ReturnType<typeof lazily<A>>>()
+  const checkOf = (schema: Schema.Codec<A>) => {
+    let check = known.get(schema)
+    if (check === undefined) known.set(schema, check = lazily(schema))
+    return check
+  }
+  const guard = (value: unknown): boolean => {
+    if (!isJsonObject(value)) return false
+    const choice = choose(value)
+    return choice === "keep" || (Schema.isSchema(choice) && checkOf(choice).guard(value))
+  }
+  return declare("an object", guard, (value, self) => {
+    if (!isJsonObject(value)) return refuse(value, self)
+    const choice = choose(value)
+    if (choice === "keep") return undefined
+    if (Schema.isSchema(choice)) return checkOf(choice).explain(value)
+    return new SchemaIssue.Pointer([choice.member], choice.issue)
+  })
+}
+
+/** An object told apart by one of its members. A value of it that the table does not list is kept, or refused. */
+export const byMember = <A>(
+  member: string,
+  table: { readonly [value: string]: Schema.Codec<A> },
+  unlisted: "keep" | "refuse"
+): Schema.Codec<A> => {
+  // A map, since the peer chooses what is looked up.
+  const schemas = new Map(Object.entries(table))
+  const listed = lazily(unlisted === "keep" ? Schema.String : Schema.Literals(Array.from(schemas.keys())))
+  return select((value) => {
+    if (!Object.hasOwn(value, member)) return { member, issue: new SchemaIssue.MissingKey(undefined) }
+    const tag = value[member]
+    const schema = typeof tag === "string" ? schemas.get(tag) : undefined
+    if (schema !== undefined) return schema
+    const issue = listed.explain(tag)
+    return issue === undefined ? "keep" : { member, issue }
+  })
+}
