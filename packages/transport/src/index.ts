@@ -3,4 +3,8 @@
  *
  * @since 0.1.0
  */
+export * as PeerScript from "./PeerScript.ts"
+export * as StdioTransport from "./StdioTransport.ts"
+export * as StreamableHttpTransport from "./StreamableHttpTransport.ts"
 export * as Transport from "./Transport.ts"
+export * as TransportContract from "./TransportContract.ts"

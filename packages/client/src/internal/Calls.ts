@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
 import * as ClientOptions from "../ClientOptions.ts"
 import * as CapabilityGate from "./CapabilityGate.ts"
 import type { Link } from "./Link.ts"
@@ -24,7 +25,10 @@ export interface Invocation<A> {
   /** What the request names, for its span and its headers. */
   readonly name?: string | undefined
   readonly uri?: string | undefined
-  readonly routingParams?: Transport.Routing["params"]
+  /** The arguments that go into headers, where the session has them there. */
+  readonly routingParams?:
+    | ((session: Session) => Result.Result<Transport.Routing["params"], McpError.McpErrorReason>)
+    | undefined
   /** The method in the session's revision, where revisions differ in it. */
   readonly methodFor?: ((revision: Revision.Facts) => string) | undefined
   readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
@@ -71,6 +75,12 @@ const recordServerInfo = (session: Session, result: Json.JsonObject): void => {
 
 export interface Calls {
   readonly run: Run
+  /** The session in use; waits for one no longer than a request with these options may take. */
+  readonly session: (
+    method: string,
+    fiber: Fiber.Fiber<unknown, unknown>,
+    options: RunOptions
+  ) => Effect.Effect<Session, McpError.McpError>
   /** When a request with these options has to be done, in monotonic milliseconds. */
   readonly deadlineAt: (
     fiber: Fiber.Fiber<unknown, unknown>,
@@ -157,6 +167,10 @@ export const make = (settings: Settings): Calls => {
         const method = invocation.methodFor?.(session.revision) ?? invocation.method
         const missing = CapabilityGate.missing(session, method)
         if (missing !== undefined) return Effect.fail(McpError.make(missing, "unsent", { server, method }))
+        const routing = invocation.routingParams?.(session)
+        if (routing !== undefined && Result.isFailure(routing)) {
+          return Effect.fail(McpError.make(routing.failure, "unsent", { server, method }))
+        }
         const split = RequestText.splitMetadata(params)
         const call = {
           method,
@@ -168,9 +182,7 @@ export const make = (settings: Settings): Calls => {
           deadlineMillis,
           id: options?.requestId,
           signal: options?.signal,
-          routing: invocation.name === undefined && invocation.routingParams === undefined
-            ? undefined
-            : { name: invocation.name, params: invocation.routingParams },
+          routing: invocation.name === undefined ? undefined : { name: invocation.name, params: routing?.success },
           onProgress: options?.onProgress,
           onNotification: invocation.onNotification,
           uri: invocation.uri
@@ -243,6 +255,12 @@ export const make = (settings: Settings): Calls => {
 
   return {
     run,
+    session: (method, fiber, options) => {
+      const ready = link.ready()
+      if (ready !== undefined) return Effect.succeed(ready)
+      const deadlineMillis = deadlineMillisOf(fiber, options)
+      return awaitSession(method, options.deadlineAt ?? settings.now() + deadlineMillis, deadlineMillis, options.signal)
+    },
     deadlineAt: (fiber, options) => {
       const deadlineMillis = deadlineMillisOf(fiber, options)
       return deadlineMillis === Infinity ? Infinity : settings.now() + deadlineMillis

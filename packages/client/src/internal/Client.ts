@@ -157,7 +157,12 @@ export const make = Effect.fnUntraced(function*(
   if (options.lazy !== true) yield* link.current
 
   return {
-    ...Tools.make(calls, server, onDiagnostic),
+    ...Tools.make(calls, server, onDiagnostic, () =>
+      notifications.publish({
+        _tag: "Notification",
+        method: "notifications/tools/list_changed",
+        params: undefined
+      })),
     ...Prompts.make(calls, onDiagnostic),
     ...Resources.make(calls, onDiagnostic),
     ...Completions.make(calls),

@@ -100,6 +100,7 @@ export const make = Effect.fnUntraced(function*(
     const opened: Session.Session = {
       generation,
       revision: agreement.terms.revision,
+      http,
       agreement,
       requests,
       scope,

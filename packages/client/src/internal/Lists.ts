@@ -6,14 +6,14 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { RequestOptions } from "../ClientOptions.ts"
 import { maxItems, maxPages, type Page, type PageOptions } from "../Pages.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
+import type { Session } from "./Session.ts"
 
 /** A list that a server offers. */
 export interface Listing<A> {
   /** All items over all pages, under one deadline. */
-  readonly all: (options?: RequestOptions) => Effect.Effect<ReadonlyArray<A>, McpError.McpError>
+  readonly all: (options?: RunOptions) => Effect.Effect<ReadonlyArray<A>, McpError.McpError>
   readonly pages: (options?: PageOptions) => Stream.Stream<Page<A>, McpError.McpError>
 }
 
@@ -26,11 +26,16 @@ interface Walk {
 
 export const make = <A>(options: {
   readonly method: string
-  readonly read: (result: Json.JsonObject) => Exit.Exit<ListResult.Page<A>, McpError.McpErrorReason>
+  readonly read: (
+    result: Json.JsonObject,
+    session: Session
+  ) => Exit.Exit<ListResult.Page<A>, McpError.McpErrorReason>
   readonly calls: Calls
   readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
-  /** Hears of each page: whether it is the first, and whether the list ends with it. */
-  readonly onPage?: ((items: ReadonlyArray<A>, first: boolean, last: boolean) => void) | undefined
+  /** Hears of each page. */
+  readonly onPage?: ((page: ListResult.Page<A>) => void) | undefined
+  /** Hears of each list that was read from its beginning to its end. */
+  readonly onAll?: ((pages: ReadonlyArray<ListResult.Page<A>>) => void) | undefined
 }): Listing<A> => {
   const { method } = options
 
@@ -40,13 +45,12 @@ export const make = <A>(options: {
         {
           method,
           params: walk.cursor === undefined ? {} : { cursor: walk.cursor },
-          decode: (result) => options.read(result)
+          decode: options.read
         },
         // A caller's id names one request only.
         walk.pages === 0 ? request : { ...request, requestId: undefined }
       ),
       (list) => {
-        const first = walk.pages === 0
         walk.pages++
         walk.items += list.items.length
         for (const item of list.setAside) options.onDiagnostic(item)
@@ -65,7 +69,7 @@ export const make = <A>(options: {
         }
         if (cursor !== undefined) walk.seen.add(cursor)
         walk.cursor = cutShort === undefined ? cursor : undefined
-        options.onPage?.(list.items, first, walk.cursor === undefined)
+        options.onPage?.(list)
         return { ...list, cutShort }
       }
     )
@@ -81,13 +85,14 @@ export const make = <A>(options: {
     all: (request) =>
       Effect.withFiber((fiber) => {
         const walk = begin(undefined)
-        const limited = { ...request, deadlineAt: options.calls.deadlineAt(fiber, request) }
-        const pages: Array<ReadonlyArray<A>> = []
+        const limited = { ...request, deadlineAt: request?.deadlineAt ?? options.calls.deadlineAt(fiber, request) }
+        const pages: Array<Page<A>> = []
         const next: Effect.Effect<ReadonlyArray<A>, McpError.McpError> = Effect.suspend(() =>
           Effect.flatMap(fetch(walk, limited), (page) => {
-            pages.push(page.items)
+            pages.push(page)
             if (walk.cursor !== undefined) return next
-            return Effect.succeed(pages.length === 1 ? page.items : pages.flat())
+            if (page.cutShort === undefined) options.onAll?.(pages)
+            return Effect.succeed(pages.length === 1 ? page.items : pages.flatMap(({ items }) => items))
           })
         )
         return next

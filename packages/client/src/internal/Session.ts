@@ -9,6 +9,8 @@ import type { Requests } from "./Requests.ts"
 export interface Session {
   readonly generation: number
   readonly revision: Revision.Facts
+  /** Each request travels as an HTTP exchange of its own. */
+  readonly http: boolean
   readonly agreement: Agreement
   readonly requests: Requests
   readonly scope: Scope.Closeable

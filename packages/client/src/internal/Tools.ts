@@ -1,15 +1,18 @@
 /**
  * Tools: lists and calls (2026-07-28 server/tools).
  */
-import { type Diagnostic, type Json, McpError, type Tool, type ToolCall } from "@mcp-effect/protocol"
+import type { Diagnostic, Envelope, Json, ToolCall } from "@mcp-effect/protocol"
+import { McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
+import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type { RequestOptions } from "../ClientOptions.ts"
 import type { McpClient, ToolEvent } from "../McpClient.ts"
-import type { Calls } from "./Calls.ts"
+import type { Calls, RunOptions } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
 import * as Read from "./Read.ts"
+import { mirrorsArguments, readPage, ToolDefinitions } from "./ToolDefinitions.ts"
 import * as ToolInput from "./ToolInput.ts"
 
 /** How many calls of a batch run at once by default. */
@@ -18,87 +21,104 @@ const batchConcurrency = 8
 // Events of one call that may wait for its reader; the oldest go first, and the result is never among them.
 const eventCapacity = 1_024
 
-/** The newest definition of each tool that a list has told of. */
-class Definitions {
-  private readonly tools = new Map<string, Tool.Tool>()
-  private listed = false
-
-  /** Takes one page. The first begins a new list, and a list that was seen to its end holds all there is. */
-  learn(tools: ReadonlyArray<Tool.Tool>, first: boolean, last: boolean): void {
-    if (first) {
-      this.tools.clear()
-      this.listed = false
-    }
-    for (const tool of tools) this.tools.set(tool.name, tool)
-    if (last) this.listed = true
-  }
-
-  get(name: string): Tool.Tool | undefined {
-    return this.tools.get(name)
-  }
-
-  /** Whether the tool can be missed: everything was listed, and it was not there. */
-  lacks(name: string): boolean {
-    return this.listed && !this.tools.has(name)
-  }
-}
-
 type Members = Pick<McpClient, "listTools" | "toolPages" | "callTool" | "callToolStream" | "callTools">
+
+type OnNotification = (notification: Envelope.Notification) => void
 
 export const make = (
   calls: Calls,
   server: string,
-  onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
+  onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void,
+  /** Tells listeners that the list was read anew, as a server would. */
+  announceListChanged: () => void
 ): Members => {
-  const definitions = new Definitions()
+  const definitions = new ToolDefinitions()
   const list = Lists.make({
     method: "tools/list",
-    read: Read.tools,
+    read: readPage,
     calls,
     onDiagnostic,
-    onPage: (tools, first, last) => definitions.learn(tools, first, last)
+    onPage: (page) => definitions.learn(page),
+    onAll: (pages) => definitions.replace(pages)
   })
+
+  const unsent = (reason: McpError.McpErrorReason): Effect.Effect<never, McpError.McpError> =>
+    Effect.fail(McpError.make(reason, "unsent", { server, method: "tools/call" }))
+
+  /** Reads the list on behalf of a call, within the time that the call has. */
+  const refresh = (options: RunOptions): Effect.Effect<unknown, McpError.McpError> =>
+    list.all({ idleTimeout: options.idleTimeout, signal: options.signal, deadlineAt: options.deadlineAt })
 
   const send = (
     name: string,
     args: Json.JsonObject,
-    options: RequestOptions | undefined,
-    onNotification?: Parameters<Calls["run"]>[0]["onNotification"]
+    options: RunOptions,
+    onNotification: OnNotification | undefined
+  ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> => {
+    const tool = definitions.get(name)
+    // Applications put a model's arguments through as they are, `_meta` included; it is metadata, not an argument,
+    // unless the tool declares an argument of that name.
+    const lifted = Object.hasOwn(args, "_meta")
+      && (tool === undefined || !ToolInput.declaresProperty(tool.inputSchema, "_meta"))
+    const { _meta, ...rest } = args
+    const given = lifted ? rest : args
+    if (tool !== undefined) {
+      const problem = ToolInput.problem(tool, given)
+      if (problem !== undefined) return unsent(problem)
+    }
+    const mirrored = tool === undefined ? Result.succeed(undefined) : definitions.mirrored(tool, given)
+    return calls.run({
+      method: "tools/call",
+      name,
+      params: lifted ? { name, arguments: given, _meta } : { name, arguments: given },
+      routingParams: (session) => mirrorsArguments(session) ? mirrored : Result.succeed(undefined),
+      decode: Read.callToolResult,
+      onNotification
+    }, options)
+  }
+
+  /**
+   * Sends a call, and once more with a new definition where the server finds that its headers do not match: the
+   * definition they came from was out of date ("clients SHOULD call tools/list ... and retry", streamable-http).
+   */
+  const sendFresh = (
+    name: string,
+    args: Json.JsonObject,
+    options: RunOptions,
+    onNotification: OnNotification | undefined
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
-    Effect.suspend(() => {
-      const tool = definitions.get(name)
-      // Applications put a model's arguments through as they are, `_meta` included; it is metadata, not an argument,
-      // unless the tool declares an argument of that name.
-      const lifted = Object.hasOwn(args, "_meta")
-        && (tool === undefined || !ToolInput.declaresProperty(tool.inputSchema, "_meta"))
-      const { _meta, ...rest } = args
-      const given = lifted ? rest : args
-      const problem = tool === undefined ? undefined : ToolInput.problem(tool, given)
-      if (problem !== undefined) {
-        return Effect.fail(McpError.make(problem, "unsent", { server, method: "tools/call" }))
-      }
-      return calls.run({
-        method: "tools/call",
-        name,
-        params: lifted ? { name, arguments: given, _meta } : { name, arguments: given },
-        decode: Read.callToolResult,
-        onNotification
-      }, options)
-    })
+    Effect.catch(
+      send(name, args, options, onNotification),
+      (error) =>
+        error.reason._tag !== "HeaderMismatch" ? Effect.fail(error) : Effect.matchEffect(
+          Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
+          {
+            onFailure: () => Effect.fail(error),
+            onSuccess: () => send(name, args, { ...options, requestId: undefined }, onNotification)
+          }
+        )
+    )
 
   const callTool = (
     name: string,
     args: Json.JsonObject,
-    options: RequestOptions | undefined,
-    onNotification?: Parameters<Calls["run"]>[0]["onNotification"]
+    given: RequestOptions | undefined,
+    onNotification?: OnNotification
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
-    Effect.suspend(() => {
-      if (!definitions.lacks(name)) return send(name, args, options, onNotification)
-      // The list may have changed since it was read.
-      return Effect.flatMap(list.all(options), () =>
-        definitions.lacks(name)
-          ? Effect.fail(McpError.make(new McpError.UnknownTool({ name }), "unsent", { server, method: "tools/call" }))
-          : send(name, args, options, onNotification))
+    Effect.withFiber((fiber) => {
+      const options: RunOptions = { ...given, deadlineAt: calls.deadlineAt(fiber, given) }
+      const call = Effect.suspend(() => sendFresh(name, args, options, onNotification))
+      if (definitions.lacks(name)) {
+        // The list may have changed since it was read; where it cannot be had, the server decides.
+        return Effect.matchEffect(refresh(options), {
+          onFailure: () => call,
+          onSuccess: () => definitions.lacks(name) ? unsent(new McpError.UnknownTool({ name })) : call
+        })
+      }
+      if (!definitions.isUnknown(name)) return call
+      return Effect.flatMap(calls.session("tools/call", fiber, options), (session) =>
+        // Its definition says which arguments go into headers; without a list the call goes out without them.
+        mirrorsArguments(session) ? Effect.andThen(Effect.ignore(refresh(options)), call) : call)
     })
 
   return {
