@@ -7,6 +7,7 @@ import type { Envelope, Implementation, Json, Logging, McpError, Progress } from
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type { McpHandlers } from "./McpHandlers.ts"
 
 /**
  * How long a request may go without any sign of life: 60 seconds.
@@ -139,12 +140,38 @@ export type Around = (
 ) => Effect.Effect<Json.JsonObject, McpError.McpError>
 
 /**
+ * A server that answers a request with nothing but a state wants to be asked again later; this tells of the wait.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface InputRequiredWait {
+  readonly method: string
+  /** How many times the server has asked before during this request. */
+  readonly round: number
+  readonly delayMillis: number
+  readonly elapsedMillis: number
+  readonly requestState: string | undefined
+}
+
+/**
  * What a client can be told.
  *
  * @category models
  * @since 0.1.0
  */
-export interface ClientOptions {
+export interface ClientOptions<in out R = never> {
+  /** What a server may ask for: the user, the model, the file system. None by default. */
+  readonly handlers?: McpHandlers<R> | undefined
+  /**
+   * Runs before each pause of a multi round-trip request whose server only wants to be asked again: `wait` for the
+   * announced time, `retry` at once, or `cancel` the request, which can then be resumed.
+   *
+   * @default waits 0.5 seconds, doubling up to 5
+   */
+  readonly onInputRequiredWait?:
+    | ((wait: InputRequiredWait) => Effect.Effect<"wait" | "retry" | "cancel">)
+    | undefined
   /**
    * Who the client is. `name` and `version` must not be empty.
    *

@@ -4,5 +4,6 @@
  * @since 0.1.0
  */
 export * as ClientOptions from "./ClientOptions.ts"
+export * as Deprecations from "./Deprecations.ts"
 export * as McpClient from "./McpClient.ts"
 export * as Pages from "./Pages.ts"

@@ -90,7 +90,11 @@ export type ResourceContents = TextResourceContents | BlobResourceContents
  * @since 0.1.0
  */
 export const ResourceContents: Schema.Codec<ResourceContents> = Wire.select<ResourceContents>((contents) =>
-  Object.hasOwn(contents, "blob") && !Object.hasOwn(contents, "text") ? BlobResourceContents : TextResourceContents
+  Object.hasOwn(contents, "text")
+    ? TextResourceContents
+    : Object.hasOwn(contents, "blob")
+    ? BlobResourceContents
+    : { expected: "an object with text or blob" }
 )
 
 // ====================================================================================================================
@@ -191,12 +195,13 @@ export const EmbeddedResource = Schema.Struct({
 export type EmbeddedResource = typeof EmbeddedResource.Type
 
 /**
- * A `type` that this library does not know.
+ * A `type` that this library does not know. At run time it is any string; that it is written as a literal is what lets
+ * `content.type === "text"` tell the known types apart.
  *
  * @category models
  * @since 0.1.0
  */
-export type UnknownType = string & { readonly "~@mcp-effect/protocol/UnknownType": true }
+export type UnknownType = "unknown" & { readonly "~@mcp-effect/protocol/UnknownType": true }
 
 /**
  * Content of a type that this library does not know, as it came.

@@ -192,9 +192,9 @@ const maxNulls = 32
  */
 export const validator = <A>(schema: Schema.Codec<A>): Validator<A> => {
   let guard: Guard.Guard | undefined
-  const decode = SchemaParser.decodeUnknownResult(schema)
+  let decode: ((value: unknown) => Result.Result<A, SchemaIssue.Issue>) | undefined
   const explain = (value: unknown, nulls: number): Exit.Exit<A, DecodeIssue> => {
-    const result = decode(value)
+    const result = (decode ??= SchemaParser.decodeUnknownResult(schema))(value)
     if (Result.isSuccess(result)) return Exit.succeed(value as A)
     const { keys, path, problem } = find(result.failure, nowhere)
     return typeof keys.at(-1) === "string" && at(value, keys) === null && nulls < maxNulls

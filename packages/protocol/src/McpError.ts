@@ -35,6 +35,7 @@ export const McpErrorReason = Schema.Union([
   Reason.CapabilityMissing,
   Reason.RequestTimeout,
   Reason.AmbiguousDelivery,
+  Reason.InputRequired,
   Reason.UnknownTool,
   Reason.InvalidRequest,
   Reason.SchemaUnsupported,

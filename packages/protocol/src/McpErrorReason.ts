@@ -473,6 +473,57 @@ export class AmbiguousDelivery extends Schema.Error<AmbiguousDelivery>(id("Ambig
 }
 
 /**
+ * The server asked for input that it was not given (2026-07-28 basic/patterns/mrtr). With a `requestState` the request
+ * can be resumed from there.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class InputRequired extends Schema.Error<InputRequired>(id("InputRequired"))({
+  _tag: Schema.tag("InputRequired"),
+  problem: Schema.Literals([
+    "unanswered",
+    "malformed",
+    "unhandled",
+    "handler-failed",
+    "too-many-rounds",
+    "deadline",
+    "stopped"
+  ]),
+  /** The request that was made, and its own parameters. */
+  requestMethod: Schema.String,
+  requestParams: Schema.Unknown,
+  /** What the server asks, as it sent it. */
+  inputRequests: Schema.optional(Schema.Unknown),
+  /** What the server wants back, byte for byte. */
+  requestState: optionalString
+}) {
+  readonly isTransient = false
+  /** Whether the request can go on from where it stopped. */
+  get isResumable(): boolean {
+    return this.requestState !== undefined
+  }
+  override get message(): string {
+    switch (this.problem) {
+      case "unanswered":
+        return "The server asks for input"
+      case "malformed":
+        return "The server asks for input in a way that the protocol does not have"
+      case "unhandled":
+        return "The server asks for input that this client has no handler for; give it one"
+      case "handler-failed":
+        return "The server asks for input, and the handler for it failed; the log says why"
+      case "too-many-rounds":
+        return "The server asked for input too many times"
+      case "deadline":
+        return "The server is not ready within the deadline of the request; resume it later, or raise deadline"
+      case "stopped":
+        return "Waiting for the server was stopped; the request can be resumed"
+    }
+  }
+}
+
+/**
  * The server does not offer the tool.
  *
  * @category reasons

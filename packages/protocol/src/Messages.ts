@@ -75,8 +75,11 @@ const request = (method: string, params: Validator, presence: "required" | "opti
     member("params", params, presence)
   )
 
-const notification = (method: string, params: Validator = EmptyParams, presence: "required" | "optional" = "required") =>
-  every(check(Schema.Struct({ jsonrpc, method: Schema.Literal(method) })), member("params", params, presence))
+const notification = (
+  method: string,
+  params: Validator = EmptyParams,
+  presence: "required" | "optional" = "required"
+) => every(check(Schema.Struct({ jsonrpc, method: Schema.Literal(method) })), member("params", params, presence))
 
 const response = (result: Validator): Validator =>
   every(check(Schema.Struct({ jsonrpc, id: Wire.requestId })), member("result", result, "required"))
@@ -113,7 +116,7 @@ const errorResponse = (code: number, data?: Validator): Validator =>
 // What the revisions share
 // ====================================================================================================================
 
-const since2024: Names = {
+const since2024 = (): Names => ({
   Role: check(Role),
   Implementation: check(Implementation),
   ClientCapabilities: check(ClientCapabilities),
@@ -160,15 +163,15 @@ const since2024: Names = {
   ResourceListChangedNotification: notification("notifications/resources/list_changed", EmptyParams, "optional"),
   ToolListChangedNotification: notification("notifications/tools/list_changed", EmptyParams, "optional"),
   PromptListChangedNotification: notification("notifications/prompts/list_changed", EmptyParams, "optional")
-}
+})
 
-const since2025_03: Names = {
+const since2025_03 = (): Names => ({
   Annotations: check(Annotations),
   AudioContent: check(Content.AudioContent),
   ToolAnnotations: check(Tool.ToolAnnotations)
-}
+})
 
-const since2025_06: Names = {
+const since2025_06 = (): Names => ({
   ContentBlock: check(Content.ContentBlock),
   ResourceLink: check(Content.ResourceLink),
   ResourceTemplateReference: check(Completion.ResourceTemplateReference),
@@ -177,9 +180,9 @@ const since2025_06: Names = {
   BooleanSchema: check(Elicitation.BooleanSchema),
   PrimitiveSchemaDefinition: check(Elicitation.PrimitiveSchemaDefinition),
   ElicitResult: check(Elicitation.ElicitResult)
-}
+})
 
-const since2025_11: Names = {
+const since2025_11 = (): Names => ({
   Icon: check(Icon),
   LegacyTitledEnumSchema: check(Elicitation.LegacyTitledEnumSchema),
   TitledSingleSelectEnumSchema: check(Elicitation.TitledSingleSelectEnumSchema),
@@ -196,11 +199,12 @@ const since2025_11: Names = {
   ElicitRequestFormParams: check(Elicitation.ElicitRequestFormParams),
   ElicitRequestURLParams: check(Elicitation.ElicitRequestURLParams),
   NotificationParams: EmptyParams,
+  Error: errorObject(Schema.Int),
   CancelledNotificationParams: check(CancelledNotificationParams),
   ProgressNotificationParams: check(ProgressNotificationParams),
   LoggingMessageNotificationParams: check(Logging.LoggingMessageNotificationParams),
   ResourceUpdatedNotificationParams: check(Resource.ResourceUpdatedNotificationParams)
-}
+})
 
 // ====================================================================================================================
 // What only the revisions with a handshake have
@@ -218,7 +222,7 @@ const createMessage = check(Sampling.CreateMessageRequestParams)
 const elicit = check(Elicitation.ElicitRequestParams)
 const taskId = check(Task.TaskRequestParams)
 
-const legacy: Names = {
+const legacy = (): Names => ({
   InitializeRequest: request("initialize", initialize),
   InitializeResult: check(Discovery.InitializeResult),
   InitializedNotification: notification("notifications/initialized", EmptyParams, "optional"),
@@ -237,15 +241,15 @@ const legacy: Names = {
   ListRootsRequest: request("roots/list", EmptyParams, "optional"),
   CreateMessageRequest: request("sampling/createMessage", createMessage),
   RootsListChangedNotification: notification("notifications/roots/list_changed", EmptyParams, "optional")
-}
+})
 
-const legacyUntil2025_03: Names = { ResourceReference: check(Completion.ResourceTemplateReference) }
+const legacyUntil2025_03 = (): Names => ({ ResourceReference: check(Completion.ResourceTemplateReference) })
 
-const legacySince2025_06: Names = { ElicitRequest: request("elicitation/create", elicit) }
+const legacySince2025_06 = (): Names => ({ ElicitRequest: request("elicitation/create", elicit) })
 
-const only2025_06: Names = { EnumSchema: check(Elicitation.LegacyTitledEnumSchema) }
+const only2025_06 = (): Names => ({ EnumSchema: check(Elicitation.LegacyTitledEnumSchema) })
 
-const only2025_11: Names = {
+const only2025_11 = (): Names => ({
   RequestParams: EmptyParams,
   InitializeRequestParams: initialize,
   PaginatedRequestParams: paginated,
@@ -280,7 +284,7 @@ const only2025_11: Names = {
     ErrorCode.UrlElicitationRequired,
     check(ErrorReply.URLElicitationRequiredData)
   )
-}
+})
 
 // ====================================================================================================================
 // What only 2026-07-28 has
@@ -302,7 +306,7 @@ const listPrompts = list("prompts", Prompt.Prompt)
 const listResources = list("resources", Resource.Resource)
 const listResourceTemplates = list("resourceTemplates", Resource.ResourceTemplate)
 
-const only2026_07: Names = {
+const only2026_07 = (): Names => ({
   RequestMetaObject: check(RequestMetaObject),
   RequestParams: withMeta(EmptyParams),
   PaginatedRequestParams: withMeta(paginated),
@@ -349,7 +353,6 @@ const only2026_07: Names = {
   ReadResourceResultResponse: response(orInputRequired(check(Resource.ReadResourceResult))),
   CompleteResultResponse: response(check(Completion.CompleteResult)),
   SubscriptionsListenResultResponse: response(listenResult),
-  Error: errorObject(Schema.Int),
   ParseError: errorObject(Schema.Literal(ErrorCode.ParseError)),
   InvalidRequestError: errorObject(Schema.Literal(ErrorCode.InvalidRequest)),
   MethodNotFoundError: errorObject(Schema.Literal(ErrorCode.MethodNotFound)),
@@ -376,30 +379,22 @@ const only2026_07: Names = {
   CancelTaskResult: EmptyResult,
   TaskStatusNotificationParams: check(Task.DetailedTask),
   TaskStatusNotification: notification("notifications/tasks", check(Task.DetailedTask))
-}
+})
 
 // ====================================================================================================================
 // The tables
 // ====================================================================================================================
 
-const merge = (...parts: ReadonlyArray<Names>): ReadonlyMap<string, Validator> =>
-  new Map(parts.flatMap((part) => Object.entries(part)))
-
-const tables: { readonly [V in Revision.Version]: ReadonlyMap<string, Validator> } = {
-  "2024-11-05": merge(since2024, legacy, legacyUntil2025_03),
-  "2025-03-26": merge(since2024, since2025_03, legacy, legacyUntil2025_03),
-  "2025-06-18": merge(since2024, since2025_03, since2025_06, legacy, legacySince2025_06, only2025_06),
-  "2025-11-25": merge(
-    since2024,
-    since2025_03,
-    since2025_06,
-    since2025_11,
-    legacy,
-    legacySince2025_06,
-    only2025_11
-  ),
-  "2026-07-28": merge(since2024, since2025_03, since2025_06, since2025_11, only2026_07)
+const parts: { readonly [V in Revision.Version]: ReadonlyArray<() => Names> } = {
+  "2024-11-05": [since2024, legacy, legacyUntil2025_03],
+  "2025-03-26": [since2024, since2025_03, legacy, legacyUntil2025_03],
+  "2025-06-18": [since2024, since2025_03, since2025_06, legacy, legacySince2025_06, only2025_06],
+  "2025-11-25": [since2024, since2025_03, since2025_06, since2025_11, legacy, legacySince2025_06, only2025_11],
+  "2026-07-28": [since2024, since2025_03, since2025_06, since2025_11, only2026_07]
 }
+
+// Made when they are first asked for: a client that only calls tools does not pay for them.
+const tables = new Map<Revision.Version, ReadonlyMap<string, Validator>>()
 
 /**
  * The checks of a revision, by the names that its schema gives to its types; those of the tasks extension are beside the
@@ -411,6 +406,10 @@ const tables: { readonly [V in Revision.Version]: ReadonlyMap<string, Validator>
  * @category decoding
  * @since 0.1.0
  */
-export const validators = (
-  revision: Revision.Facts
-): ReadonlyMap<string, Decode.Validator<unknown>> => tables[revision.version]
+export const validators = ({ version }: Revision.Facts): ReadonlyMap<string, Decode.Validator<unknown>> => {
+  const known = tables.get(version)
+  if (known !== undefined) return known
+  const table = new Map(parts[version].flatMap((names) => Object.entries(names())))
+  tables.set(version, table)
+  return table
+}

@@ -168,6 +168,19 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
 /**
  * Layer that provides the transport. It opens nothing: each client connects for itself.
  *
+ * **Example** (Reaching a server by its URL)
+ *
+ * ```ts
+ * import { StreamableHttpTransport } from "@mcp-effect/transport"
+ * import { Layer, Redacted } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * const Weather = StreamableHttpTransport.layer({
+ *   url: "https://weather.example/mcp",
+ *   headers: { Authorization: Redacted.make("Bearer ...") }
+ * }).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
  * @category layers
  * @since 0.1.0
  */

@@ -145,8 +145,12 @@ const connect = (
         const first = Deferred.makeUnsafe<Settled>()
         const settle = (settled: Settled): void => {
           settlements.push(settled)
-          Deferred.doneUnsafe(first, Effect.succeed(settled))
-          options.onSettled?.()
+          try {
+            options.onSettled?.()
+          } finally {
+            // Who waits for it goes on at once, within this call.
+            Deferred.doneUnsafe(first, Effect.succeed(settled))
+          }
         }
         const exchange: Exchange = {
           onMessage: (message) => {

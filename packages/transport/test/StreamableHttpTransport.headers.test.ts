@@ -138,7 +138,7 @@ for (const [name, httpClient] of TestClient.httpClients) {
             ["secret", "configured", undefined, "application/json, text/event-stream"]
           ]
         )
-      }))
+      }).pipe(Effect.provide(Logger.layer([]))))
 
     it.live("a listen stream is not compressed", () =>
       Effect.gen(function*() {

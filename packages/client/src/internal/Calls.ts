@@ -205,8 +205,9 @@ export const make = (settings: Settings): Calls => {
 
       const onSession = (session: Session): Effect.Effect<A, McpError.McpError> => {
         const decode = (result: Json.JsonObject) => {
-          recordServerInfo(session, result)
-          return invocation.decode(result, session)
+          const decoded = invocation.decode(result, session)
+          if (Exit.isSuccess(decoded)) recordServerInfo(session, result)
+          return decoded
         }
         const around = settings.around
         const run = (host: Json.JsonObject | undefined): Effect.Effect<A, McpError.McpError> =>

@@ -4,6 +4,7 @@
  */
 import { type Diagnostic, type Envelope, McpError, type Revision } from "@mcp-effect/protocol"
 import type { Transport } from "@mcp-effect/transport"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -173,10 +174,10 @@ export const make = Effect.fnUntraced(function*(
       yield* Deferred.succeed(deferred, session)
       return
     }
-    // Without an error of its own the attempt was ended with the client.
+    // Without an error of its own the attempt was ended with the client, or by a defect, which stays one.
     const error = Option.getOrElse(Exit.findErrorOption(exit), () => closedHere)
     yield* SubscriptionRef.set(state, { _tag: "Failed", generation, error })
-    yield* Deferred.fail(deferred, error)
+    yield* Cause.hasDies(exit.cause) ? Deferred.failCause(deferred, exit.cause) : Deferred.fail(deferred, error)
   })
 
   const run = Effect.fnUntraced(function*(deferred: Deferred.Deferred<Session.Session, McpError.McpError>) {

@@ -10,6 +10,7 @@ import {
   type Envelope,
   ErrorCode,
   ErrorReply,
+  InputRequired,
   type Json,
   McpError,
   type Progress,
@@ -218,14 +219,30 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     const kind = ResultType.read(result, { revision: this.revision, method: this.call.method, tasks: false })
     const issue = Exit.isFailure(kind)
       ? Option.getOrUndefined(Exit.findErrorOption(kind))
-      : kind.value === "complete"
-      ? undefined
-      : { path: "/resultType", problem: `is ${kind.value}, which this client has no handler for` }
+      : kind.value === "task"
+      ? { path: "/resultType", problem: "is task, which this client did not declare" }
+      : undefined
     if (issue !== undefined) return Exit.fail(this.error(Decode.malformed(issue), "unknown"))
+    if (Exit.isSuccess(kind) && kind.value === "input_required") {
+      // Nothing was executed yet: the server waits for what it asks.
+      return Exit.fail(this.error(this.inputRequired(result), "refused"))
+    }
     const decoded = this.call.decode(result, evidence)
     return Exit.isSuccess(decoded)
       ? Exit.succeed(decoded.value)
       : Exit.mapError(decoded, (reason) => this.error(reason, "unknown"))
+  }
+
+  private inputRequired(result: Json.JsonObject): McpError.McpErrorReason {
+    const checked = InputRequired.validate(result)
+    const state = result["requestState"]
+    return new McpError.InputRequired({
+      problem: Exit.isSuccess(checked) ? "unanswered" : "malformed",
+      requestMethod: this.call.method,
+      requestParams: this.call.params,
+      inputRequests: result["inputRequests"],
+      requestState: typeof state === "string" ? state : undefined
+    })
   }
 
   private error(reason: McpError.McpErrorReason, delivery: McpError.Delivery): McpError.McpError {

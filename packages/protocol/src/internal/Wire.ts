@@ -93,6 +93,8 @@ export type Choice<A> =
   | "keep"
   /** It is none of them, as this member tells. */
   | { readonly member: string; readonly issue: SchemaIssue.Issue }
+  /** It is none of them. */
+  | { readonly expected: string }
 
 /** An object that can be one of several things. `choose` must not read inherited members. */
 export const select = <A>(choose: (value: JsonObject) => Choice<A>): Schema.Codec<A> => {
@@ -112,7 +114,9 @@ export const select = <A>(choose: (value: JsonObject) => Choice<A>): Schema.Code
     const choice = choose(value)
     if (choice === "keep") return undefined
     if (Schema.isSchema(choice)) return checkOf(choice).explain(value)
-    return new SchemaIssue.Pointer([choice.member], choice.issue)
+    return "member" in choice
+      ? new SchemaIssue.Pointer([choice.member], choice.issue)
+      : new SchemaIssue.InvalidType(Schema.Never.annotate({ expected: choice.expected }).ast)
   })
 }
 

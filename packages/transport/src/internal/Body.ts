@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import type * as Headers from "effect/http/Headers"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 
@@ -24,6 +25,8 @@ const onePieceBytes = 64 * 1024
 
 // What is worth reading of an answer that nobody waits for, so that its connection can be used again.
 export const drainBytes = 64 * 1024
+
+const hintMillis = 1_000
 
 const isCompressed = (headers: Headers.Headers): boolean => /\bgzip\b/i.test(headers["content-encoding"] ?? "")
 
@@ -76,8 +79,7 @@ const inflateIfNeeded = <E>(stream: Bytes<E>): Bytes<E | BodyCorrupt> =>
 export const stream = (
   response: HttpClientResponse,
   headers: Headers.Headers
-): Bytes<HttpClientError | BodyCorrupt> =>
-  isCompressed(headers) ? inflateIfNeeded(response.stream) : response.stream
+): Bytes<HttpClientError | BodyCorrupt> => isCompressed(headers) ? inflateIfNeeded(response.stream) : response.stream
 
 const decoder = new TextDecoder()
 
@@ -110,6 +112,18 @@ export const text = (
     )
   })
 }
+
+/** What can be read of a body that says more about a refusal; nothing if it does not come, is too large or corrupt. */
+export const hint = (
+  response: HttpClientResponse,
+  headers: Headers.Headers,
+  options: { readonly maxBytes: number; readonly onChunk: () => void }
+): Effect.Effect<string> =>
+  text(response, headers, options).pipe(
+    Effect.timeoutOption(hintMillis),
+    Effect.map(Option.getOrElse(() => "")),
+    Effect.orElseSucceed(() => "")
+  )
 
 /** Gives a body up that nobody has begun to read: the client closes its connection. */
 export const discard = (response: HttpClientResponse): Effect.Effect<void> =>

@@ -18,6 +18,7 @@ import type { Cancel, Exchange, Outgoing } from "../Transport.ts"
 import * as Body from "./Body.ts"
 import type { Drained } from "./Draining.ts"
 import { EventStream } from "./EventStream.ts"
+import { Holds } from "./Holds.ts"
 import * as HttpFailure from "./HttpFailure.ts"
 import * as HttpPeer from "./HttpPeer.ts"
 
@@ -30,17 +31,14 @@ interface Answer {
   readonly authorization: string
 }
 
-// How long the body of a refusal is waited for: what it says is only a hint.
-const refusalBodyMillis = 1_000
-
 const unknownDelivery = (reason: McpError.McpErrorReason): Failure => ({ reason, delivery: "unknown" })
 
 export class HttpExchange implements Drained {
   private state: "open" | "settled" | "cancelled" = "open"
   private fiber: Fiber.Fiber<void, Failure> | undefined
   private isBodyTaken = false
-  /** How many wait for a person on behalf of this request. */
-  private holds = 0
+  // While a person is waited for, the silence is nobody's fault, and the server does not have the request.
+  private readonly holds = new Holds(() => this.active(Infinity), () => this.active(0))
   private sessionId: string | undefined
   /** Responses to other requests that came on this stream. */
   private readonly strays: Array<Envelope.Response> = []
@@ -76,7 +74,7 @@ export class HttpExchange implements Drained {
       return () => {}
     }
     this.sessionId = prepared.success.sessionId
-    const services = Context.add(Context.merge(context, peer.overrides), Activity.Activity, { hold: () => this.hold() })
+    const services = Context.add(Context.merge(context, peer.overrides), Activity.Activity, this.holds)
     const fiber = Effect.runForkWith(services)(this.run(prepared.success))
     this.fiber = fiber
     Fiber.runIn(fiber, peer.scope)
@@ -92,26 +90,13 @@ export class HttpExchange implements Drained {
     const { fiber, outgoing } = this
     if (this.state !== "open" || fiber === undefined) return
     this.state = "cancelled"
-    // While a person is waited for, the server does not have the request.
-    const isWithServer = this.holds === 0
-    if (isWithServer && outgoing.onAbandon === "cancel" && outgoing.revision.httpCancellation === "notification") {
+    if (
+      !this.holds.isHeld && outgoing.onAbandon === "cancel" && outgoing.revision.httpCancellation === "notification"
+    ) {
       // The stream closes first: a server that sees both must not go on writing to it.
       fiber.addObserver(() => this.onAbandoned(outgoing, reason))
     }
     fiber.interruptUnsafe()
-  }
-
-  // Whoever makes this request wait for a person says so; the silence is nobody's fault then.
-  private hold(): () => void {
-    this.holds++
-    if (this.holds === 1) this.active(Infinity)
-    let isReleased = false
-    return () => {
-      if (isReleased) return
-      isReleased = true
-      this.holds--
-      if (this.holds === 0) this.active(0)
-    }
   }
 
   // ------------------------------------------------------------------------------------------------------------------
@@ -154,7 +139,7 @@ export class HttpExchange implements Drained {
     if (Cause.hasInterruptsOnly(exit.cause)) {
       return this.fail({
         reason: HttpPeer.closedReason(this.peer),
-        delivery: this.holds === 0 ? "unknown" : "unsent"
+        delivery: this.holds.isHeld ? "unsent" : "unknown"
       })
     }
     this.fail(unknownDelivery(
@@ -241,16 +226,13 @@ export class HttpExchange implements Drained {
     }
   }
 
-  private text(answer: Answer): ReturnType<typeof Body.text> {
+  private textOptions(): { readonly maxBytes: number; readonly onChunk: () => void } {
     this.isBodyTaken = true
-    return Body.text(answer.response, answer.headers, {
-      maxBytes: this.peer.maxMessageBytes,
-      onChunk: () => this.active(0)
-    })
+    return { maxBytes: this.peer.maxMessageBytes, onChunk: () => this.active(0) }
   }
 
   private readJson(answer: Answer): Effect.Effect<void, Failure> {
-    return Effect.matchEffect(this.text(answer), {
+    return Effect.matchEffect(Body.text(answer.response, answer.headers, this.textOptions()), {
       onFailure: (error) => Effect.fail(this.ofBody(error, answer)),
       onSuccess: (text) => {
         const isWhole = this.takeText(text, answer)
@@ -276,13 +258,15 @@ export class HttpExchange implements Drained {
       : type === undefined
       ? "it has no content type; it must be application/json or text/event-stream"
       : `its content type is ${type}; it must be application/json or text/event-stream. Is this the URL of an MCP server?`
-    return Effect.flatMap(this.hint(answer), (text) => Effect.fail(this.unanswered(problem, answer, text)))
+    const hint = Body.hint(answer.response, answer.headers, this.textOptions())
+    return Effect.flatMap(hint, (text) => Effect.fail(this.unanswered(problem, answer, text)))
   }
 
   private readRefusal(answer: Answer): Effect.Effect<void, Failure> {
     const { headers, response: { status } } = answer
     const inSession = this.sessionId !== undefined
-    return Effect.flatMap(Effect.zip(this.hint(answer), Clock.currentTimeMillis), ([text, nowMillis]) => {
+    const hint = Body.hint(answer.response, headers, this.textOptions())
+    return Effect.flatMap(Effect.zip(hint, Clock.currentTimeMillis), ([text, nowMillis]) => {
       if (this.sessionId !== undefined && status === 404) this.peer.session.expire(this.sessionId)
       if (!HttpFailure.isDecidedByStatus(status, inSession)) {
         const error = HttpFailure.errorResponse(text)
@@ -292,15 +276,6 @@ export class HttpExchange implements Drained {
         HttpFailure.ofStatus({ status, headers, text, url: this.peer.endpoint.url, inSession, nowMillis })
       )
     })
-  }
-
-  /** The body of an answer that is no success: nothing is lost if it does not come. */
-  private hint(answer: Answer): Effect.Effect<string> {
-    return this.text(answer).pipe(
-      Effect.timeoutOption(refusalBodyMillis),
-      Effect.map(Option.getOrElse(() => "")),
-      Effect.catch(() => Effect.succeed(""))
-    )
   }
 
   private readEvents(answer: Answer): Effect.Effect<void, Failure> {

@@ -29,6 +29,7 @@ const beforeSending: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "the address cannot be reached from here",
   EACCES: "the connection is not permitted",
   UND_ERR_CONNECT_TIMEOUT: "the host did not accept the connection in time",
+  UND_ERR_INVALID_ARG: "the HTTP client does not accept the request, or its proxy asks for credentials",
   UND_ERR_DESTROYED: "the HTTP client is closed",
   UND_ERR_CLOSED: "the HTTP client is closed",
   UND_ERR_PRX_TLS: "the certificate of the proxy was not accepted",

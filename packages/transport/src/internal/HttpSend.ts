@@ -1,7 +1,8 @@
 /**
  * What is sent over HTTP without an answer: notifications, replies to requests of the server, the end of a session.
  */
-import { Envelope, McpError, type Revision } from "@mcp-effect/protocol"
+import { Activity, Envelope, McpError, type Revision } from "@mcp-effect/protocol"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,8 +15,12 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type { Outgoing } from "../Transport.ts"
 import * as Body from "./Body.ts"
+import { Holds } from "./Holds.ts"
 import * as HttpFailure from "./HttpFailure.ts"
 import * as HttpPeer from "./HttpPeer.ts"
+
+// How long a server may take to accept a message that it does not answer.
+const acceptMillis = 60_000
 
 // A courtesy to the server is not waited for any longer.
 const courtesyMillis = 1_000
@@ -35,21 +40,15 @@ const drain = (peer: HttpPeer.HttpPeer, response: HttpClientResponse): void => {
 const refusal = (
   peer: HttpPeer.HttpPeer,
   response: HttpClientResponse,
-  sessionId: string | undefined
+  inSession: boolean
 ): Effect.Effect<never, HttpFailure.Failure> => {
   const { headers, status } = response
-  const body = Body.text(response, headers, { maxBytes: Body.drainBytes, onChunk: () => {} }).pipe(
-    Effect.timeoutOption(courtesyMillis),
-    Effect.map(Option.getOrElse(() => "")),
-    Effect.catch(() => Effect.succeed(""))
+  const hint = Body.hint(response, headers, { maxBytes: Body.drainBytes, onChunk: () => {} })
+  return Effect.flatMap(
+    Effect.zip(hint, Clock.currentTimeMillis),
+    ([text, nowMillis]) =>
+      Effect.fail(HttpFailure.ofStatus({ status, headers, text, url: peer.endpoint.url, inSession, nowMillis }))
   )
-  return Effect.flatMap(Effect.zip(body, Clock.currentTimeMillis), ([text, nowMillis]) => {
-    const inSession = sessionId !== undefined
-    if (sessionId !== undefined && status === 404) peer.session.expire(sessionId)
-    return Effect.fail(
-      HttpFailure.ofStatus({ status, headers, text, url: peer.endpoint.url, inSession, nowMillis })
-    )
-  })
 }
 
 const post = (
@@ -69,12 +68,56 @@ const post = (
     const { request, sessionId } = prepared.success
     return Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(restore(HttpPeer.execute(peer, request)), (response) => {
-        if (response.status < 200 || response.status > 299) return restore(refusal(peer, response, sessionId))
+        if (response.status < 200 || response.status > 299) {
+          // What is not known to the server any more may be the request instead.
+          const isLost = response.status === 404 && method !== "notifications/cancelled"
+          if (sessionId !== undefined && isLost) peer.session.expire(sessionId)
+          return restore(refusal(peer, response, sessionId !== undefined))
+        }
         // Any success will do: servers answer 200 and 204 too, some with a body.
         drain(peer, response)
         return Effect.void
       })
     )
+  })
+
+/** Nobody else watches over these messages. The time that a person takes does not count. */
+const inTime = (effect: Effect.Effect<void, HttpFailure.Failure>): Effect.Effect<void, HttpFailure.Failure> =>
+  Effect.suspend(() => {
+    let wasHeld = false
+    const holds = new Holds(() => {
+      wasHeld = true
+    }, () => {})
+    const watch: Effect.Effect<never, HttpFailure.Failure> = Effect.flatMap(Effect.sleep(acceptMillis), () => {
+      if (wasHeld) {
+        wasHeld = holds.isHeld
+        return watch
+      }
+      const reason = new McpError.RequestTimeout({ kind: "idle", millis: acceptMillis })
+      return Effect.fail<HttpFailure.Failure>({ reason, delivery: "unknown" })
+    })
+    return Effect.raceFirst(Effect.provideService(effect, Activity.Activity, holds), watch)
+  })
+
+/** Ends with the connection, too. */
+const within = (
+  peer: HttpPeer.HttpPeer,
+  effect: Effect.Effect<void, HttpFailure.Failure>
+): Effect.Effect<void, HttpFailure.Failure> =>
+  Effect.suspend(() => {
+    const reason = HttpPeer.closedReason(peer)
+    if (peer.scope.state._tag === "Closed") return Effect.fail({ reason, delivery: "unsent" })
+    return Effect.flatMap(Effect.forkIn(effect, peer.scope, { startImmediately: true }), (fiber) =>
+      Fiber.await(fiber).pipe(
+        Effect.onInterrupt(() =>
+          Fiber.interrupt(fiber)
+        ),
+        Effect.flatMap((exit): Effect.Effect<void, HttpFailure.Failure> =>
+          exit._tag === "Failure" && Cause.hasInterruptsOnly(exit.cause)
+            ? Effect.fail({ reason, delivery: "unknown" })
+            : exit
+        )
+      ))
   })
 
 /** Sends a message and waits until the server has accepted it. */
@@ -83,7 +126,7 @@ export const send = (
   message: Envelope.Notification | Envelope.Reply,
   revision: Revision.Facts
 ): Effect.Effect<void, McpError.McpError> =>
-  post(peer, message, revision).pipe(
+  within(peer, inTime(post(peer, message, revision))).pipe(
     Effect.mapError(({ delivery, reason }) =>
       McpError.make(reason, delivery, {
         server: peer.endpoint.target,

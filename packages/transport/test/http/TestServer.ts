@@ -46,7 +46,7 @@ export interface TestServer {
 export type Handler = (request: Received, response: Response) => void
 
 /** Tells those who wait when a count reaches what they wait for. */
-class Counter {
+export class Counter {
   value = 0
   private readonly waiting: Array<{ readonly count: number; readonly resume: () => void }> = []
 
@@ -60,6 +60,15 @@ class Counter {
       if (this.value >= count) resume(Effect.void)
       else this.waiting.push({ count, resume: () => resume(Effect.void) })
     })
+}
+
+// What is not JSON is no message.
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 const responder = (raw: Http.ServerResponse, message: any): Response => {
@@ -108,7 +117,7 @@ export const serve = (handler: Handler): Effect.Effect<TestServer, never, Scope.
             url: request.url ?? "",
             headers: request.headers,
             text,
-            message: text === "" ? undefined : JSON.parse(text),
+            message: parse(text),
             connection: connections.get(request.socket) ?? 0
           }
           received.push(one)

@@ -1,0 +1,304 @@
+/**
+ * Answers what a server asks for, in either era, with the handlers of the application.
+ */
+import {
+  Decode,
+  Elicitation,
+  ErrorCode,
+  type Json,
+  McpError,
+  type Revision,
+  Roots,
+  Sampling
+} from "@mcp-effect/protocol"
+import type * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Stream from "effect/Stream"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Deprecations from "../Deprecations.ts"
+import { type McpHandlers, SamplingRejected } from "../McpHandlers.ts"
+import * as FormContent from "./FormContent.ts"
+import * as SamplingHistory from "./SamplingHistory.ts"
+
+/** Why something was not answered. `message` is ours, constant, and all that a server hears. */
+export interface Refusal {
+  readonly kind: "unhandled" | "malformed" | "handler-failed"
+  readonly code: number
+  readonly message: string
+}
+
+/** What a server may ask for, and the answers. */
+export interface Interaction {
+  /** What the client declares in a revision. */
+  readonly capabilities: (revision: Revision.Facts) => Json.JsonObject
+  readonly answer: (
+    method: string,
+    params: Json.JsonObject | undefined,
+    revision: Revision.Facts
+  ) => Effect.Effect<Json.JsonObject, Refusal>
+  /** The roots whenever they change, where they are given as something that changes. */
+  readonly rootsChanges: Stream.Stream<unknown> | undefined
+}
+
+/** The methods that a server may ask with. */
+export const methods = ["elicitation/create", "sampling/createMessage", "roots/list"] as const
+
+const userRejected = -1
+
+const unhandled = (method: string): Refusal => ({
+  kind: "unhandled",
+  code: ErrorCode.MethodNotFound,
+  message: `Method not found: ${method}`
+})
+const malformed = (message: string): Refusal => ({ kind: "malformed", code: ErrorCode.InvalidParams, message })
+const failed = (message: string): Refusal => ({ kind: "handler-failed", code: ErrorCode.InternalError, message })
+
+const elicitRequest = Decode.validator(Elicitation.ElicitRequestParams)
+const createMessageRequest = Decode.validator(Sampling.CreateMessageRequestParams)
+const createMessageResult = Decode.validator(Sampling.CreateMessageResult)
+const elicitResult = Decode.validator(Elicitation.ElicitResult)
+const listRootsResult = Decode.validator(Roots.ListRootsResult)
+
+/** Whether a root is one that may be told: a `file:` URI whose path does not climb. */
+export const isRootUri = (uri: string): boolean => {
+  if (!uri.startsWith("file://") || !URL.canParse(uri)) return false
+  try {
+    return !decodeURIComponent(uri).split(/[/\\]/).includes("..")
+  } catch {
+    return false
+  }
+}
+
+const rootsProblem = (roots: unknown): string | undefined => {
+  const checked = listRootsResult({ roots })
+  if (!Exit.isSuccess(checked)) return "roots must be a list of { uri, name? }"
+  const wrong = checked.value.roots.find((root) => !isRootUri(root.uri))
+  return wrong === undefined ? undefined : `the root ${JSON.stringify(wrong.uri)} is not a file:// URI without ".."`
+}
+
+const clamp = (priority: number | undefined): number | undefined =>
+  priority === undefined ? undefined : Math.min(1, Math.max(0, priority))
+
+const within = (params: Sampling.CreateMessageRequestParams): Sampling.CreateMessageRequestParams => {
+  const preferences = params.modelPreferences
+  if (preferences === undefined) return params
+  return {
+    ...params,
+    modelPreferences: {
+      ...preferences,
+      costPriority: clamp(preferences.costPriority),
+      speedPriority: clamp(preferences.speedPriority),
+      intelligencePriority: clamp(preferences.intelligencePriority)
+    }
+  }
+}
+
+export const make = <R>(
+  handlers: McpHandlers<R>,
+  server: string,
+  context: Context.Context<R>
+): Effect.Effect<Interaction, McpError.McpError> =>
+  Effect.gen(function*() {
+    const { elicitation, roots, sampling } = handlers
+    if (Array.isArray(roots)) {
+      const problem = rootsProblem(roots)
+      if (problem !== undefined) {
+        return yield* McpError.make(new McpError.InvalidRequest({ path: "/handlers/roots", problem }), "unsent", {
+          server
+        })
+      }
+    }
+
+    const run = <A>(
+      what: string,
+      handler: Effect.Effect<A, unknown, R>,
+      refuse: (error: unknown) => Refusal
+    ): Effect.Effect<A, Refusal> =>
+      Effect.catchCause(Effect.provideContext(handler, context), (cause: Cause.Cause<unknown>) => {
+        const exit = Exit.failCause(cause)
+        if (Exit.hasInterrupts(exit)) return Effect.interrupt
+        const error = Exit.findErrorOption(exit)
+        const refusal = refuse(error._tag === "Some" ? error.value : undefined)
+        return refusal.kind === "handler-failed"
+          ? Effect.andThen(Effect.logError(`The ${what} handler failed`, cause), Effect.fail(refusal))
+          : Effect.fail(refusal)
+      })
+
+    const checked = <A>(
+      what: string,
+      validate: Decode.Validator<A>,
+      value: Json.JsonObject
+    ): Effect.Effect<Json.JsonObject, Refusal> => {
+      const exit = validate(value)
+      if (Exit.isSuccess(exit)) return Effect.succeed(value)
+      return Effect.andThen(
+        Effect.logError(`The ${what} handler gave an answer that the protocol does not have`),
+        Effect.fail(failed(`${what} handler error`))
+      )
+    }
+
+    const elicitForm = (
+      request: Elicitation.ElicitRequestFormParams,
+      revision: Revision.Facts
+    ): Effect.Effect<Json.JsonObject, Refusal> => {
+      const form = elicitation?.form
+      if (form === undefined || !revision.elicitation.form) {
+        return Effect.fail(malformed("Form elicitation is not supported"))
+      }
+      const schema = request.requestedSchema
+      const asked = form({
+        server,
+        revision,
+        message: request.message,
+        requestedSchema: schema,
+        defaults: FormContent.defaults(schema),
+        meta: request._meta
+      })
+      return Effect.flatMap(run("Elicitation", asked, () => failed("Elicitation handler error")), (answer) => {
+        const meta = answer._meta === undefined ? undefined : { _meta: answer._meta }
+        if (answer.action !== "accept") {
+          return Effect.succeed({ ...meta, action: answer.action === "decline" ? "decline" : "cancel" })
+        }
+        const content = FormContent.withDefaults(schema, answer.content)
+        const problem = FormContent.problem(schema, content)
+        if (problem !== undefined) {
+          return Effect.andThen(
+            Effect.logError(
+              `The answer to a form does not fit it: ${JSON.stringify(problem.field)} ${problem.problem}`
+            ),
+            Effect.fail(failed("Elicitation answer does not match the requested schema"))
+          )
+        }
+        return checked("Elicitation", elicitResult, { ...meta, action: "accept", content })
+      })
+    }
+
+    const elicitUrl = (
+      request: Elicitation.ElicitRequestURLParams,
+      revision: Revision.Facts
+    ): Effect.Effect<Json.JsonObject, Refusal> => {
+      const url = elicitation?.url
+      if (url === undefined || !revision.elicitation.url) {
+        return Effect.fail(malformed("URL elicitation is not supported"))
+      }
+      // Other schemes run programs or scripts on the user's machine instead of showing a page.
+      if (!/^https?:/i.test(request.url) || !URL.canParse(request.url)) {
+        return Effect.fail(malformed("The URL of an elicitation must be an http or https URL"))
+      }
+      const asked = url({
+        server,
+        revision,
+        message: request.message,
+        url: request.url,
+        elicitationId: revision.tasks === "core" ? request.elicitationId : undefined,
+        meta: request._meta
+      })
+      return Effect.map(run("Elicitation", asked, () => failed("Elicitation handler error")), (answer) => ({
+        ...(answer._meta === undefined ? undefined : { _meta: answer._meta }),
+        action: answer.action === "accept" || answer.action === "decline" ? answer.action : "cancel"
+      }))
+    }
+
+    const elicit = (
+      params: Json.JsonObject | undefined,
+      revision: Revision.Facts
+    ): Effect.Effect<Json.JsonObject, Refusal> => {
+      if (elicitation?.form === undefined && elicitation?.url === undefined) {
+        return Effect.fail(unhandled("elicitation/create"))
+      }
+      const request = elicitRequest(params)
+      if (!Exit.isSuccess(request)) return Effect.fail(malformed("Invalid elicitation parameters"))
+      return request.value.mode === "url" ? elicitUrl(request.value, revision) : elicitForm(request.value, revision)
+    }
+
+    const createMessage = (
+      params: Json.JsonObject | undefined,
+      revision: Revision.Facts
+    ): Effect.Effect<Json.JsonObject, Refusal> => {
+      if (sampling === undefined) return Effect.fail(unhandled("sampling/createMessage"))
+      const request = createMessageRequest(params)
+      if (!Exit.isSuccess(request)) return Effect.fail(malformed("Invalid sampling parameters"))
+      const { includeContext, messages, toolChoice, tools } = request.value
+      // "The client MUST return an error if this field is provided but sampling.tools is not declared" (schema).
+      if ((tools !== undefined || toolChoice !== undefined) && !(sampling.tools === true && revision.samplingTools)) {
+        return Effect.fail(malformed("Tools in sampling are not supported"))
+      }
+      const problem = SamplingHistory.problem(messages)
+      if (problem !== undefined) return Effect.fail(malformed(`Invalid sampling history: ${problem}`))
+      const asked = Effect.andThen(
+        includeContext === "thisServer" || includeContext === "allServers"
+          ? Deprecations.notice("include-context")
+          : Effect.void,
+        Effect.suspend(() => sampling.createMessage({ server, revision, params: within(request.value) }))
+      )
+      return Effect.flatMap(
+        run("Sampling", asked, (error) =>
+          error instanceof SamplingRejected
+            ? { kind: "unhandled", code: userRejected, message: "User rejected sampling request" }
+            : failed("Sampling error")),
+        (result) => {
+          // Up to 2025-06-18 a message holds one block.
+          const content = revision.samplingTools || !Array.isArray(result.content) || result.content.length !== 1
+            ? result.content
+            : result.content[0]
+          return checked("Sampling", createMessageResult, { ...result, content })
+        }
+      )
+    }
+
+    const listRoots = (): Effect.Effect<Json.JsonObject, Refusal> => {
+      if (roots === undefined) return Effect.fail(unhandled("roots/list"))
+      const current: Effect.Effect<unknown, unknown, R> = SubscriptionRef.isSubscriptionRef(roots)
+        ? SubscriptionRef.get(roots)
+        : Effect.isEffect(roots)
+        ? roots
+        : Effect.succeed(roots)
+      return Effect.flatMap(run("Roots", current, () => failed("Roots error")), (list) => {
+        const problem = rootsProblem(list)
+        if (problem !== undefined) {
+          return Effect.andThen(Effect.logError(`Roots cannot be told: ${problem}`), Effect.fail(failed("Roots error")))
+        }
+        const exposes = Array.isArray(list) && list.length > 0
+        return Effect.as(exposes ? Deprecations.notice("roots") : Effect.void, { roots: list })
+      })
+    }
+
+    if (sampling !== undefined) yield* Deprecations.notice("sampling")
+    if (Array.isArray(roots) && roots.length > 0) yield* Deprecations.notice("roots")
+
+    return {
+      capabilities: (revision) => {
+        const { form, url } = elicitation ?? {}
+        return {
+          ...(form === undefined && url === undefined ? undefined : {
+            elicitation: {
+              ...(form === undefined ? undefined : { form: {} }),
+              ...(url === undefined ? undefined : { url: {} })
+            }
+          }),
+          ...(sampling === undefined
+            ? undefined
+            : { sampling: sampling.tools === true && revision.samplingTools ? { tools: {} } : {} }),
+          ...(roots === undefined ? undefined : { roots: revision.rootsListChanged ? { listChanged: true } : {} })
+        }
+      },
+      answer: (method, params, revision) => {
+        switch (method) {
+          case "elicitation/create":
+            return elicit(params, revision)
+          case "sampling/createMessage":
+            return createMessage(params, revision)
+          case "roots/list":
+            return listRoots()
+          default:
+            return Effect.fail(unhandled(method))
+        }
+      },
+      // The first is what they are now.
+      rootsChanges: SubscriptionRef.isSubscriptionRef(roots)
+        ? Stream.drop(SubscriptionRef.changes(roots), 1)
+        : undefined
+    }
+  })

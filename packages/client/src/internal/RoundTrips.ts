@@ -1,0 +1,131 @@
+/**
+ * Multi round-trip requests (2026-07-28 basic/patterns/mrtr): a server answers that it needs something first, and the
+ * request is sent again with it.
+ */
+import { type InputRequired, Json, McpError, type Revision } from "@mcp-effect/protocol"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { InputRequiredWait } from "../ClientOptions.ts"
+import type { Interaction, Refusal } from "./Interaction.ts"
+
+/** How many times a server may ask during one request. */
+export const maxRounds = 10
+
+// The protocol sets no pace for a server that only wants to be asked again later.
+const firstWaitMillis = 500
+const longestWaitMillis = 5_000
+
+/** What all rounds of one request share. */
+export interface Trip {
+  readonly method: string
+  /** The caller's own parameters. */
+  readonly params: Json.JsonObject
+  readonly revision: Revision.Facts
+  readonly server: string
+  readonly interaction: Interaction
+  readonly now: () => number
+  readonly startedAt: number
+  /** Monotonic milliseconds. */
+  readonly deadlineAt: number
+  readonly onWait: ((wait: InputRequiredWait) => Effect.Effect<"wait" | "retry" | "cancel">) | undefined
+}
+
+type Problem = McpError.InputRequired["problem"]
+
+const fail = (trip: Trip, asked: McpError.InputRequired, problem: Problem): Effect.Effect<never, McpError.McpError> =>
+  Effect.fail(McpError.make(
+    new McpError.InputRequired({
+      problem,
+      requestMethod: trip.method,
+      requestParams: trip.params,
+      inputRequests: asked.inputRequests,
+      requestState: asked.requestState
+    }),
+    "refused",
+    { server: trip.server, method: trip.method }
+  ))
+
+/** Runs an effect for as long as the request may still take. */
+const inTime = <A>(
+  trip: Trip,
+  asked: McpError.InputRequired,
+  effect: Effect.Effect<A, McpError.McpError>
+): Effect.Effect<A, McpError.McpError> =>
+  trip.deadlineAt === Infinity ? effect : Effect.timeoutOrElse(effect, {
+    duration: Duration.millis(Math.max(0, trip.deadlineAt - trip.now())),
+    orElse: () => fail(trip, asked, "deadline")
+  })
+
+/** Answers one by one, since most of them need the same person. */
+const answerAll = (
+  trip: Trip,
+  asked: McpError.InputRequired,
+  requests: InputRequired.InputRequests
+): Effect.Effect<Json.JsonObject, McpError.McpError> =>
+  Effect.map(
+    Effect.forEach(Object.entries(requests), ([key, request]) =>
+      Effect.mapBoth(trip.interaction.answer(request.method, request.params, trip.revision), {
+        onSuccess: (response) =>
+          [key, response] as const,
+        onFailure: (refusal: Refusal) => refusal
+      }).pipe(
+        Effect.catch((refusal: Refusal) => fail(trip, asked, refusal.kind))
+      )),
+    (responses) =>
+      Object.fromEntries(responses)
+  )
+
+/** Waits until a server that only wants to be asked again may be asked, unless the host decides otherwise. */
+const pause = (
+  trip: Trip,
+  asked: McpError.InputRequired,
+  wait: number,
+  round: number
+): Effect.Effect<void, McpError.McpError> => {
+  const delay = Math.min(firstWaitMillis * 2 ** wait, longestWaitMillis)
+  const sleep = Effect.suspend(() =>
+    trip.now() + delay > trip.deadlineAt ? fail(trip, asked, "deadline") : Effect.sleep(delay)
+  )
+  if (trip.onWait === undefined) return sleep
+  return Effect.flatMap(
+    trip.onWait({
+      method: trip.method,
+      round,
+      delayMillis: delay,
+      elapsedMillis: trip.now() - trip.startedAt,
+      requestState: asked.requestState
+    }),
+    (decision) => {
+      if (decision === "cancel") return fail(trip, asked, "stopped")
+      if (decision !== "retry") return sleep
+      return trip.now() > trip.deadlineAt ? fail(trip, asked, "deadline") : Effect.void
+    }
+  )
+}
+
+/**
+ * Decides how to go on after a server has asked: gives the parameters of the request to send next. `round` counts what
+ * was asked before, `waits` the pauses among it.
+ */
+export const next = (
+  trip: Trip,
+  asked: McpError.InputRequired,
+  round: number,
+  waits: number
+): Effect.Effect<Json.JsonObject, McpError.McpError> => {
+  if (asked.problem !== "unanswered") return fail(trip, asked, asked.problem)
+  if (round >= maxRounds) return fail(trip, asked, "too-many-rounds")
+  const state = asked.requestState === undefined ? undefined : { requestState: asked.requestState }
+  const requests = asked.inputRequests
+  // Both members belong to this request alone and stand beside its own parameters; without a state none is sent.
+  return inTime(
+    trip,
+    asked,
+    Json.isJsonObject(requests)
+      ? Effect.map(
+        answerAll(trip, asked, requests as InputRequired.InputRequests),
+        (inputResponses) => ({ ...trip.params, inputResponses, ...state })
+      )
+      : Effect.as(pause(trip, asked, waits, round), { ...trip.params, ...state })
+  )
+}

@@ -1,0 +1,319 @@
+/**
+ * The short way to a server: by a command or by a URL, with everything wired that Node needs.
+ *
+ * **Example** (Listing the tools of a server)
+ *
+ * ```ts
+ * import { Console, Effect } from "effect"
+ * import { Connect } from "@mcp-effect/node"
+ *
+ * const program = Effect.gen(function*() {
+ *   const client = yield* Connect.connect("npx -y @modelcontextprotocol/server-filesystem .")
+ *   for (const tool of yield* client.listTools()) yield* Console.log(tool.name)
+ * }).pipe(Effect.scoped)
+ * ```
+ *
+ * One target is one server. An application with several gives each a tag of its own (`McpClient.Service`), and its
+ * transport by {@link layerTransport}.
+ *
+ * @since 0.1.0
+ */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { type ClientOptions, McpClient } from "@mcp-effect/client"
+import { McpError } from "@mcp-effect/protocol"
+import { StdioTransport, StreamableHttpTransport, type Transport } from "@mcp-effect/transport"
+import * as Config from "effect/Config"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as CommandText from "./internal/CommandText.ts"
+import * as NodeHttp from "./NodeHttp.ts"
+
+// ====================================================================================================================
+// Models
+// ====================================================================================================================
+
+/**
+ * Where a server is. {@link detect} has the table.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Target = string | URL | ReadonlyArray<string> | StdioTransport.Options
+
+/**
+ * How a server is reached: what {@link detect} makes of a target.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Detected =
+  | { readonly _tag: "Stdio"; readonly command: StdioTransport.Options }
+  | { readonly _tag: "StreamableHttp"; readonly url: string }
+
+/**
+ * What the transport to a server can be told.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface TransportOptions {
+  /**
+   * The transport to use, whatever the target looks like.
+   *
+   * @default what `detect` finds
+   */
+  readonly transport?: "stdio" | "streamable-http" | undefined
+  /**
+   * Headers for every request over HTTP. Refused for a command.
+   *
+   * @default none
+   */
+  readonly headers?: StreamableHttpTransport.Options["headers"]
+  /**
+   * Variables for the process of a command, on top of what it inherits. Refused for a URL.
+   *
+   * @default none
+   */
+  readonly env?: StdioTransport.Options["env"]
+  /**
+   * Which variables of this process a command inherits. Unused over HTTP.
+   *
+   * @default "safe"
+   */
+  readonly inheritEnv?: StdioTransport.Options["inheritEnv"]
+  /**
+   * The working directory of a command. Unused over HTTP.
+   *
+   * @default the one of this process
+   */
+  readonly cwd?: string | undefined
+  /**
+   * Certificates to trust and to present. Unused by a command.
+   *
+   * @default those of Node
+   */
+  readonly tls?: NodeHttp.Options["tls"]
+  /**
+   * The proxies in between. Unused by a command.
+   *
+   * @default "environment": what `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name
+   */
+  readonly proxy?: NodeHttp.Options["proxy"]
+  /**
+   * The largest message that is taken from the server, in bytes after decompression. A larger one fails its own request
+   * and leaves the connection standing.
+   *
+   * @default 67_108_864 (64 MiB), and 33_554_432 (32 MiB) for one event of a response stream
+   */
+  readonly maxMessageBytes?: number | undefined
+}
+
+/**
+ * What a connection can be told: everything a client and its transport can.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options extends ClientOptions.ClientOptions, TransportOptions {}
+
+// ====================================================================================================================
+// Detection
+// ====================================================================================================================
+
+const isArray = (target: Target): target is ReadonlyArray<string> => Array.isArray(target)
+
+const forms =
+  "give an http(s) URL, a command that starts with a known launcher (\"npx -y some-server\"), \"stdio://\" and "
+  + "any other command, an array of a command and its arguments, or { command, args, env, cwd }"
+
+const invalid = (path: string, problem: string): Result.Result<never, McpError.McpError> =>
+  Result.fail(McpError.make(new McpError.InvalidRequest({ problem, path }), "unsent"))
+
+const unusable = (problem: string): Result.Result<never, McpError.McpError> => invalid("target", `${problem}; ${forms}`)
+
+const stdio = (command: StdioTransport.Options): Result.Result<Detected, McpError.McpError> =>
+  Predicate.isString(command.command) && command.command.trim() !== ""
+    ? Result.succeed({ _tag: "Stdio", command })
+    : unusable("the target names no command")
+
+const detectArray = (words: ReadonlyArray<string>): Result.Result<Detected, McpError.McpError> => {
+  if (!words.every(Predicate.isString)) return unusable("the array holds something other than strings")
+  const [command = "", ...args] = words
+  if (!/^\s*(?:https?|stdio):\/\//i.test(command)) return stdio({ command, args })
+  return unusable("a list of servers is no target, connect to each by itself")
+}
+
+const detectCommand = (target: Exclude<Target, URL>): Result.Result<Detected, McpError.McpError> => {
+  if (Predicate.isString(target)) {
+    const words = CommandText.split(target.replace(/^\s*stdio:\/\//i, ""))
+    return Result.flatMap(words, ([command, ...args]) => stdio({ command, args }))
+  }
+  if (isArray(target)) return detectArray(target)
+  return Predicate.isObject(target) ? stdio(target) : unusable("the target is neither a URL nor a command")
+}
+
+const detectUrl = (target: string | URL): Result.Result<Detected, McpError.McpError> => {
+  const url = URL.parse(target)
+  if (url === null) return unusable("the URL cannot be read")
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return unusable("the scheme of the URL is not http or https")
+  }
+  return Result.succeed({ _tag: "StreamableHttp", url: url.href })
+}
+
+const detectTarget = (
+  target: Target,
+  transport: TransportOptions["transport"]
+): Result.Result<Detected, McpError.McpError> => {
+  switch (transport) {
+    case "stdio":
+      return target instanceof URL ? unusable("a URL is no command") : detectCommand(target)
+    case "streamable-http":
+      return typeof target === "string" || target instanceof URL ? detectUrl(target) : unusable("a command has no URL")
+    case undefined:
+      break
+    default:
+      return invalid("transport", "the transport is not one of \"stdio\" and \"streamable-http\"")
+  }
+  if (target instanceof URL) return detectUrl(target)
+  if (typeof target !== "string") return detectCommand(target)
+  if (/^\s*https?:/i.test(target)) return detectUrl(target)
+  if (/^\s*stdio:\/\//i.test(target) || CommandText.startsWithLauncher(target)) return detectCommand(target)
+  return unusable("the target is neither a URL nor a known command")
+}
+
+/**
+ * Tells how a server is reached.
+ *
+ * | target | transport |
+ * | --- | --- |
+ * | an `http:` or `https:` URL | Streamable HTTP |
+ * | a string that starts with a known launcher: `npx`, `npm`, `pnpm`, `yarn`, `node`, `tsx`, `bun`, `bunx`, `deno`, `python`, `python3`, `uv`, `uvx`, `pipx`, `ruby`, `php`, `java`, `cargo`, `go run`, `dotnet`, `docker`, `podman` | stdio |
+ * | `stdio://` and a command | stdio |
+ * | an array of a command and its arguments | stdio |
+ * | `{ command, args, env, cwd, ... }`, the options of `StdioTransport` | stdio |
+ *
+ * A command in a string is split into words as a POSIX shell does it, on every platform; what would need a shell is
+ * refused. `transport` decides where the target does not.
+ *
+ * Fails with `InvalidRequest` for anything else, and where `headers` are given to a command or `env` to a URL.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const detect = (target: Target, options?: TransportOptions): Result.Result<Detected, McpError.McpError> =>
+  Result.flatMap(detectTarget(target, options?.transport), (detected) => {
+    if (detected._tag === "Stdio" && options?.headers !== undefined) {
+      return invalid("headers", "a server that is started by a command takes no headers; give it variables in env")
+    }
+    if (detected._tag === "StreamableHttp" && options?.env !== undefined) {
+      return invalid("env", "a server at a URL takes no variables; give it headers")
+    }
+    return Result.succeed(detected)
+  })
+
+// ====================================================================================================================
+// Layers
+// ====================================================================================================================
+
+/**
+ * Provides the transport to a server, for a client with a tag of its own.
+ *
+ * Fails with `InvalidRequest` where `detect` does.
+ *
+ * **Example** (Two servers)
+ *
+ * ```ts
+ * import { Layer } from "effect"
+ * import { McpClient } from "@mcp-effect/client"
+ * import { Connect } from "@mcp-effect/node"
+ *
+ * class Files extends McpClient.Service<Files>()("app/Files") {}
+ * class Search extends McpClient.Service<Search>()("app/Search") {}
+ *
+ * const Servers = Layer.mergeAll(
+ *   Files.layer().pipe(Layer.provide(Connect.layerTransport("npx -y @modelcontextprotocol/server-filesystem ."))),
+ *   Search.layer().pipe(Layer.provide(Connect.layerTransport("https://search.example/mcp")))
+ * )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerTransport = (
+  target: Target,
+  options: TransportOptions = {}
+): Layer.Layer<Transport.Transport, McpError.McpError> =>
+  Layer.unwrap(Effect.gen(function*() {
+    const detected = yield* Effect.fromResult(detect(target, options))
+    if (detected._tag === "Stdio") {
+      const { command } = detected
+      return StdioTransport.layer({
+        ...command,
+        env: { ...options.env, ...command.env },
+        inheritEnv: command.inheritEnv ?? options.inheritEnv,
+        cwd: command.cwd ?? options.cwd,
+        maxMessageBytes: command.maxMessageBytes ?? options.maxMessageBytes
+      }).pipe(Layer.provide(NodeServices.layer))
+    }
+    return StreamableHttpTransport.layer({
+      url: detected.url,
+      headers: options.headers,
+      maxMessageBytes: options.maxMessageBytes,
+      maxEventBytes: options.maxMessageBytes
+    }).pipe(Layer.provide(NodeHttp.layer({ tls: options.tls, proxy: options.proxy })))
+  }))
+
+/**
+ * Connects to a server, agrees on a revision and provides `McpClient`.
+ *
+ * Fails with `InvalidRequest` where `detect` does, and otherwise as `McpClient.layer` does.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (target: Target, options: Options = {}): Layer.Layer<McpClient.McpClient, McpError.McpError> =>
+  McpClient.layer(options).pipe(Layer.provide(layerTransport(target, options)))
+
+/**
+ * The same as {@link layer}, with target and options read from the configuration.
+ *
+ * **Example** (A server that the environment names)
+ *
+ * ```ts
+ * import { Config } from "effect"
+ * import { Connect } from "@mcp-effect/node"
+ *
+ * const Server = Connect.layerConfig(Config.String("MCP_SERVER"), {
+ *   headers: { authorization: Config.Redacted("MCP_AUTHORIZATION") }
+ * })
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerConfig = (
+  target: Config.Wrap<Target>,
+  options: Config.Wrap<Options> = {}
+): Layer.Layer<McpClient.McpClient, McpError.McpError | Config.ConfigError> =>
+  Layer.unwrap(Effect.gen(function*() {
+    return layer(yield* Config.unwrap(target), yield* Config.unwrap(options))
+  }))
+
+/**
+ * Connects to a server and gives its client, ready for use. Process, connections and session end with the scope.
+ *
+ * Fails with `InvalidRequest` where `detect` does, and otherwise as `McpClient.make` does.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const connect = (
+  target: Target,
+  options?: Options
+): Effect.Effect<McpClient.McpClient, McpError.McpError, Scope.Scope> =>
+  Effect.map(Layer.build(layer(target, options)), Context.get(McpClient.McpClient))

@@ -1,0 +1,7 @@
+/**
+ * MCP on Node: everything wired.
+ *
+ * @since 0.1.0
+ */
+export * as Connect from "./Connect.ts"
+export * as NodeHttp from "./NodeHttp.ts"
