@@ -332,11 +332,12 @@ export const make = (options: Options): Duplex => {
     noise.flush()
     outbox.clear()
     waiting = 0
+    // First of all, so that whoever fails now and tries again finds that the connection is gone.
+    Deferred.doneUnsafe(ended, Effect.succeed(error))
     for (const entry of exchanges.values()) {
       const failure = errorOf(error.reason, entry.isWritten ? "unknown" : "unsent", entry.request.method)
       settle(entry, (exchange) => exchange.onFailure(failure))
     }
-    Deferred.doneUnsafe(ended, Effect.succeed(error))
   }
 
   const connection: Connection = {

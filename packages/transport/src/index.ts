@@ -3,6 +3,9 @@
  *
  * @since 0.1.0
  */
+export * as Duplex from "./Duplex.ts"
+export * as Lines from "./Lines.ts"
+export * as MemoryTransport from "./MemoryTransport.ts"
 export * as PeerScript from "./PeerScript.ts"
 export * as StdioTransport from "./StdioTransport.ts"
 export * as StreamableHttpTransport from "./StreamableHttpTransport.ts"
