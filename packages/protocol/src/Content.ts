@@ -89,12 +89,14 @@ export type ResourceContents = TextResourceContents | BlobResourceContents
  * @category schemas
  * @since 0.1.0
  */
-export const ResourceContents: Schema.Codec<ResourceContents> = Wire.select<ResourceContents>((contents) =>
-  Object.hasOwn(contents, "text")
-    ? TextResourceContents
-    : Object.hasOwn(contents, "blob")
-    ? BlobResourceContents
-    : { expected: "an object with text or blob" }
+export const ResourceContents: Schema.Codec<ResourceContents> = Wire.select<ResourceContents>(
+  ["text", "blob"],
+  (contents) =>
+    Object.hasOwn(contents, "text")
+      ? TextResourceContents
+      : Object.hasOwn(contents, "blob")
+      ? BlobResourceContents
+      : { expected: "an object with text or blob" }
 )
 
 // ====================================================================================================================

@@ -11,7 +11,7 @@ import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as Guard from "./internal/Guard.ts"
-import { isJsonObject } from "./Json.ts"
+import * as Nulls from "./internal/Nulls.ts"
 import { MalformedMessage } from "./McpErrorReason.ts"
 
 /**
@@ -79,11 +79,6 @@ const expectation = (ast: SchemaAST.AST): string => {
   }
 }
 
-// `keys` are the peer's own words, `path` is what may be shown of them.
-interface Finding extends DecodeIssue {
-  readonly keys: ReadonlyArray<PropertyKey>
-}
-
 const isOurs = (key: PropertyKey, parent: SchemaAST.AST | undefined): boolean =>
   parent === undefined || parent._tag === "Arrays"
   || (parent._tag === "Objects" && parent.propertySignatures.some((property) => property.name === key))
@@ -92,12 +87,11 @@ const segment = (key: PropertyKey, parent: SchemaAST.AST | undefined): string =>
   isOurs(key, parent) ? `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}` : "/*"
 
 /** Descends to the first thing that a schema found. */
-const find = (issue: SchemaIssue.Issue, at: Finding, parent?: SchemaAST.AST): Finding => {
+const find = (issue: SchemaIssue.Issue, at: DecodeIssue, parent?: SchemaAST.AST): DecodeIssue => {
   switch (issue._tag) {
     case "Pointer":
       return find(issue.issue, {
         ...at,
-        keys: [...at.keys, ...issue.path],
         path: at.path + issue.path.map((key) => segment(key, parent)).join("")
       })
     case "Composite":
@@ -123,18 +117,14 @@ const find = (issue: SchemaIssue.Issue, at: Finding, parent?: SchemaAST.AST): Fi
   }
 }
 
-const nowhere: Finding = { keys: [], path: "", problem: "is not what it should be" }
-
 /**
  * Describes the first thing that a schema found, in our own words.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const fromSchemaIssue = (issue: SchemaIssue.Issue): DecodeIssue => {
-  const { path, problem } = find(issue, nowhere)
-  return { path, problem }
-}
+export const fromSchemaIssue = (issue: SchemaIssue.Issue): DecodeIssue =>
+  find(issue, { path: "", problem: "is not what it should be" })
 
 /**
  * The reason of an error about an answer that was refused.
@@ -143,29 +133,6 @@ export const fromSchemaIssue = (issue: SchemaIssue.Issue): DecodeIssue => {
  * @since 0.1.0
  */
 export const malformed = (issue: DecodeIssue): MalformedMessage => new MalformedMessage(issue)
-
-const at = (value: unknown, keys: ReadonlyArray<PropertyKey>): unknown =>
-  keys.reduce<unknown>(
-    (value, key) =>
-      typeof key === "symbol" || typeof value !== "object" || value === null || !Object.hasOwn(value, key)
-        ? undefined
-        : Reflect.get(value, key),
-    value
-  )
-
-const without = (value: unknown, [key, ...rest]: ReadonlyArray<PropertyKey>): unknown => {
-  const step = (member: unknown) => without(member, rest)
-  if (Array.isArray(value)) return value.map((item, index) => index === key ? step(item) : item)
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) =>
-      name !== key ? [[name, member]] : rest.length === 0 ? [] : [[name, step(member)]]
-    )
-  )
-}
-
-// More null members than a known object has optional ones.
-const maxNulls = 32
 
 /**
  * Makes a check of a schema, once. What passes is the very value that was given: unknown members stay, and nothing is
@@ -178,7 +145,7 @@ const maxNulls = 32
  *
  * **Example** (Checking a value)
  *
- * ```ts
+ * ```ts import.meta.vitest
  * import { Decode, Tool } from "@mcp-effect/protocol"
  * import { Exit } from "effect"
  *
@@ -192,14 +159,12 @@ const maxNulls = 32
  */
 export const validator = <A>(schema: Schema.Codec<A>): Validator<A> => {
   let guard: Guard.Guard | undefined
+  let strip: Nulls.Strip | undefined
   let decode: ((value: unknown) => Result.Result<A, SchemaIssue.Issue>) | undefined
-  const explain = (value: unknown, nulls: number): Exit.Exit<A, DecodeIssue> => {
-    const result = (decode ??= SchemaParser.decodeUnknownResult(schema))(value)
-    if (Result.isSuccess(result)) return Exit.succeed(value as A)
-    const { keys, path, problem } = find(result.failure, nowhere)
-    return typeof keys.at(-1) === "string" && at(value, keys) === null && nulls < maxNulls
-      ? explain(without(value, keys), nulls + 1)
-      : refuse(path, problem)
+  const again = (value: unknown): Exit.Exit<A, DecodeIssue> => {
+    const stripped = (strip ??= Nulls.compile(schema.ast))(value)
+    const result = (decode ??= SchemaParser.decodeUnknownResult(schema))(stripped)
+    return Result.isSuccess(result) ? Exit.succeed(stripped as A) : Exit.fail(fromSchemaIssue(result.failure))
   }
-  return (value) => (guard ??= Guard.compile(schema.ast))(value) ? Exit.succeed(value as A) : explain(value, 0)
+  return (value) => (guard ??= Guard.compile(schema.ast))(value) ? Exit.succeed(value as A) : again(value)
 }

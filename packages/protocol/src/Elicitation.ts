@@ -208,15 +208,14 @@ export type PrimitiveSchemaDefinition =
   | UntitledMultiSelectEnumSchema
   | TitledMultiSelectEnumSchema
 
-const fieldOfString = Wire.select<PrimitiveSchemaDefinition>((field) =>
+const fieldOfString = Wire.select<PrimitiveSchemaDefinition>(["oneOf", "enum"], (field) =>
   Object.hasOwn(field, "oneOf")
     ? TitledSingleSelectEnumSchema
     : Object.hasOwn(field, "enum")
     ? LegacyTitledEnumSchema
-    : StringSchema
-)
+    : StringSchema)
 
-const fieldOfArray = Wire.select<PrimitiveSchemaDefinition>((field) => {
+const fieldOfArray = Wire.select<PrimitiveSchemaDefinition>(["items"], (field) => {
   const items = field["items"]
   return isJsonObject(items) && Object.hasOwn(items, "anyOf")
     ? TitledMultiSelectEnumSchema
@@ -320,8 +319,9 @@ const withMode = Wire.byMember<ElicitRequestParams>(
  * @category schemas
  * @since 0.1.0
  */
-export const ElicitRequestParams: Schema.Codec<ElicitRequestParams> = Wire.select<ElicitRequestParams>((params) =>
-  Object.hasOwn(params, "mode") ? withMode : ElicitRequestFormParams
+export const ElicitRequestParams: Schema.Codec<ElicitRequestParams> = Wire.select<ElicitRequestParams>(
+  ["mode"],
+  (params) => Object.hasOwn(params, "mode") ? withMode : ElicitRequestFormParams
 )
 
 // ====================================================================================================================

@@ -132,12 +132,14 @@ export type InputResponse = ElicitResult | CreateMessageResult | ListRootsResult
  * @category schemas
  * @since 0.1.0
  */
-export const InputResponse: Schema.Codec<InputResponse> = Wire.select<InputResponse>((response) =>
-  Object.hasOwn(response, "roots")
-    ? ListRootsResult
-    : Object.hasOwn(response, "role") || Object.hasOwn(response, "model")
-    ? CreateMessageResult
-    : ElicitResult
+export const InputResponse: Schema.Codec<InputResponse> = Wire.select<InputResponse>(
+  ["roots", "role", "model"],
+  (response) =>
+    Object.hasOwn(response, "roots")
+      ? ListRootsResult
+      : Object.hasOwn(response, "role") || Object.hasOwn(response, "model")
+      ? CreateMessageResult
+      : ElicitResult
 )
 
 /**

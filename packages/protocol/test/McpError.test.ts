@@ -41,6 +41,13 @@ const sample = {
   CapabilityMissing: new McpError.CapabilityMissing({ capability: "completions" }),
   RequestTimeout: new McpError.RequestTimeout({ kind: "idle", millis: 60_000 }),
   AmbiguousDelivery: new McpError.AmbiguousDelivery({ name: "pay" }),
+  InputRequired: new McpError.InputRequired({
+    problem: "unhandled",
+    requestMethod: "tools/call",
+    requestParams: { name: peer },
+    inputRequests: { [peer]: {} },
+    requestState: peer
+  }),
   UnknownTool: new McpError.UnknownTool({ name: "pay" }),
   InvalidRequest: new McpError.InvalidRequest({ problem: "it is empty", path: "/name" }),
   SchemaUnsupported: new McpError.SchemaUnsupported({
@@ -102,6 +109,7 @@ describe("McpError.message", () => {
       RequestTimeout: "Nothing was heard of the request for 60000 ms; raise idleTimeout if the server is slow",
       AmbiguousDelivery:
         "The connection died before the answer came of \"pay\"; it may have run, so check its effect before you repeat it",
+      InputRequired: "The server asks for input that this client has no handler for; give it one",
       UnknownTool: "The server offers no tool \"pay\"; list its tools to see what it offers",
       InvalidRequest: "/name: it is empty",
       SchemaUnsupported:

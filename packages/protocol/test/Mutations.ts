@@ -21,7 +21,7 @@ const members = (node: Json.JsonObject, key: string): Json.JsonObject => Json.ob
 const list = (value: unknown): ReadonlyArray<Json.JsonObject> =>
   Array.isArray(value) ? value.filter(Json.isJsonObject) : []
 
-export const refName = (node: Json.JsonObject): string | undefined => {
+const refName = (node: Json.JsonObject): string | undefined => {
   const ref = node["$ref"]
   return typeof ref === "string" ? ref.slice(ref.lastIndexOf("/") + 1) : undefined
 }

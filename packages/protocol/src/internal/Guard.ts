@@ -3,19 +3,12 @@
  *
  * A guard may say no to what its schema accepts (the schema has the last word), but never yes to what it refuses.
  */
-import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import { isJsonObject } from "../Json.ts"
 
 export type Guard = (value: unknown) => boolean
 
-const annotation = "~@mcp-effect/protocol/Guard"
-
-/** The annotations of a declaration: what its refusal says, and its guard. */
-export const annotations = <A>(expected: string, guard: Guard): Schema.Annotations.Declaration<A> => ({
-  expected,
-  [annotation]: guard
-})
+export const annotation = "~@mcp-effect/protocol/Guard"
 
 const never: Guard = () => false
 
