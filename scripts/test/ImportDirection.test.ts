@@ -15,7 +15,7 @@ const run = (files: Record<string, string>) => {
     fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
     fs.writeFileSync(path.join(root, file), text)
   }
-  for (const folder of ["protocol", "transport", "client", "node", "cli", "conformance"]) {
+  for (const folder of ["protocol", "transport", "client", "node", "cli", "conformance", "benchmark"]) {
     const name = folder === "cli" ? "mcp-effect" : `@mcp-effect/${folder}`
     write(`packages/${folder}/package.json`, JSON.stringify({ name }))
   }
@@ -38,7 +38,7 @@ describe("import-direction", () => {
       "packages/transport/src/internal/Body.ts": "export const limit = 1",
       "packages/transport/test/Transport.test.ts":
         `import * as fs from "node:fs"\nimport { verifies } from "@mcp-effect/conformance/Verifies"\n`
-        + `import { Transport } from "@mcp-effect/transport"\nimport { limit } from "../src/internal/Body.ts"`,
+        + `import { Transport } from "@mcp-effect/transport"\nimport { NodeHttp } from "@mcp-effect/node"\nimport { limit } from "../src/internal/Body.ts"`,
       "packages/node/src/Connect.ts":
         `import * as fs from "node:fs"\nimport * as M from "@mcp-effect/client/McpClient"`,
       "packages/cli/src/main.ts": `import * as Connect from "@mcp-effect/node/Connect"\nawait import("./commands.ts")`,
@@ -60,10 +60,10 @@ describe("import-direction", () => {
       "packages/protocol/src/F.ts": `export type X = import("@mcp-effect/client").X`,
       "packages/protocol/src/G.ts": `import "@mcp-effect/protocol"`,
       "packages/protocol/src/H.ts": `import { verifies } from "@mcp-effect/conformance/Verifies"`,
-      "packages/client/test/Client.test.ts": `import * as Connect from "@mcp-effect/node/Connect"`
+      "packages/client/test/Client.test.ts": `import * as Report from "@mcp-effect/benchmark/Report"`
     })
     assert.deepStrictEqual(refused.toSorted(), [
-      "packages/client/test/Client.test.ts:1: @mcp-effect/node/Connect: client stands on protocol, transport, client, conformance",
+      "packages/client/test/Client.test.ts:1: @mcp-effect/benchmark/Report: client stands on protocol, transport, client, auth, hub, ai, testing, node, cli, conformance",
       "packages/protocol/src/A.ts:1: @mcp-effect/transport: protocol stands on no other package",
       "packages/protocol/src/B.ts:2: @mcp-effect/client/McpClient: protocol stands on no other package",
       "packages/protocol/src/C.ts:1: @mcp-effect/node: protocol stands on no other package",
