@@ -186,6 +186,17 @@ export interface McpClient {
     level: Logging.LoggingLevel,
     options?: RequestOptions
   ) => Effect.Effect<void, McpError.McpError>
+  /**
+   * Goes on with a request that stopped at an `InputRequired` with a `requestState`; the server takes it up from there
+   * (2026-07-28 basic/patterns/mrtr). Fails with `InvalidRequest` where there is nothing to resume.
+   */
+  readonly resume: (
+    required: McpError.InputRequired,
+    options?: RequestOptions
+  ) => Effect.Effect<
+    ToolCall.CallToolResult | Prompt.GetPromptResult | Resource.ReadResourceResult,
+    McpError.McpError
+  >
   /** Sends any request, for extensions and what is to come. Its result is decoded with the schema. */
   readonly request: <A, I>(
     method: string,
@@ -235,10 +246,10 @@ export const McpClient: Context.Service<McpClient, McpClient> = Context.Service<
  * @category constructors
  * @since 0.1.0
  */
-export const make: (
-  options?: ClientOptions
-) => Effect.Effect<McpClient, McpError.McpError, Transport.Transport | Scope.Scope> = (options) =>
-  Effect.flatMap(Transport.Transport, (transport) => Client.make(transport, options ?? {}))
+export const make = <R = never>(
+  options?: ClientOptions<R>
+): Effect.Effect<McpClient, McpError.McpError, Transport.Transport | Scope.Scope | R> =>
+  Effect.flatMap(Transport.Transport, (transport) => Client.make<R>(transport, options ?? {}))
 
 /**
  * Provides {@link McpClient} over the transport.
@@ -246,7 +257,9 @@ export const make: (
  * @category layers
  * @since 0.1.0
  */
-export const layer = (options?: ClientOptions): Layer.Layer<McpClient, McpError.McpError, Transport.Transport> =>
+export const layer = <R = never>(
+  options?: ClientOptions<R>
+): Layer.Layer<McpClient, McpError.McpError, Transport.Transport | Exclude<R, Scope.Scope>> =>
   Layer.effect(McpClient, make(options))
 
 /**
@@ -255,9 +268,9 @@ export const layer = (options?: ClientOptions): Layer.Layer<McpClient, McpError.
  * @category layers
  * @since 0.1.0
  */
-export const layerConfig = (
-  options: Config.Wrap<ClientOptions>
-): Layer.Layer<McpClient, McpError.McpError | Config.ConfigError, Transport.Transport> =>
+export const layerConfig = <R = never>(
+  options: Config.Wrap<ClientOptions<R>>
+): Layer.Layer<McpClient, McpError.McpError | Config.ConfigError, Transport.Transport | Exclude<R, Scope.Scope>> =>
   Layer.effect(McpClient, Effect.flatMap(Config.unwrap(options), make))
 
 /**
@@ -322,10 +335,12 @@ export const makeRequestId: Effect.Effect<string> = Effect.sync(() => SecureRand
 export interface ServiceClass<Self, Identifier extends string>
   extends Context.ServiceClass<Self, Identifier, McpClient>
 {
-  readonly layer: (options?: ClientOptions) => Layer.Layer<Self, McpError.McpError, Transport.Transport>
-  readonly layerConfig: (
-    options: Config.Wrap<ClientOptions>
-  ) => Layer.Layer<Self, McpError.McpError | Config.ConfigError, Transport.Transport>
+  readonly layer: <R = never>(
+    options?: ClientOptions<R>
+  ) => Layer.Layer<Self, McpError.McpError, Transport.Transport | Exclude<R, Scope.Scope>>
+  readonly layerConfig: <R = never>(
+    options: Config.Wrap<ClientOptions<R>>
+  ) => Layer.Layer<Self, McpError.McpError | Config.ConfigError, Transport.Transport | Exclude<R, Scope.Scope>>
 }
 
 /**
@@ -356,8 +371,8 @@ export const Service =
   <Self>() => <const Identifier extends string>(identifier: Identifier): ServiceClass<Self, Identifier> => {
     const tag = Context.Service<Self, McpClient>()(identifier)
     return Object.assign(tag, {
-      layer: (options?: ClientOptions) => Layer.effect(tag, make(options)),
-      layerConfig: (options: Config.Wrap<ClientOptions>) =>
+      layer: <R = never>(options?: ClientOptions<R>) => Layer.effect(tag, make(options)),
+      layerConfig: <R = never>(options: Config.Wrap<ClientOptions<R>>) =>
         Layer.effect(tag, Effect.flatMap(Config.unwrap(options), make))
     }) as ServiceClass<Self, Identifier>
   }

@@ -6,4 +6,5 @@
 export * as ClientOptions from "./ClientOptions.ts"
 export * as Deprecations from "./Deprecations.ts"
 export * as McpClient from "./McpClient.ts"
+export * as McpHandlers from "./McpHandlers.ts"
 export * as Pages from "./Pages.ts"

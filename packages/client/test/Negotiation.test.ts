@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
 import { Metadata, type Revision } from "@mcp-effect/protocol"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Scripted from "./ScriptedTransport.ts"
 
@@ -233,7 +233,9 @@ describe("Negotiation of a modern server", () => {
         const client = yield* connect(server)
         const before = yield* client.server
         yield* Effect.flip(client.listTools())
-        yield* Effect.exit(client.ping())
+        yield* Effect.flip(
+          client.request("server/discover", {}, Schema.Struct({ supportedVersions: Schema.Array(Schema.String) }))
+        )
         assert.deepStrictEqual(yield* client.server, before)
       })
   )
@@ -471,6 +473,7 @@ describe("protocol", () => {
       Effect.gen(function*() {
         const handlers: Scripted.Handlers = {
           "tools/list": answer({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
+          "logging/setLevel": answer({}),
           "tools/call": (request) =>
             request.result({ content: [{ type: "text", text: JSON.stringify(request.params["arguments"]) }] })
         }

@@ -466,12 +466,15 @@ export const legacy = (
 ): Effect.Effect<Server, never, Scope.Scope> =>
   make({ initialize: answer(initialization(options?.version ?? "2025-11-25")), ...handlers }, options)
 
-/** A client of the server, that lives as long as the test. */
+/** A client of the server, that lives as long as the test. What it sent while it connected has left. */
 export const connect = (
   server: Server,
   options?: ClientOptions
 ): Effect.Effect<McpClient.McpClient, McpError.McpError, Scope.Scope> =>
-  Effect.provideService(McpClient.make(options), Transport.Transport, server.transport)
+  Effect.tap(
+    Effect.provideService(McpClient.make(options), Transport.Transport, server.transport),
+    Effect.promise(async () => {})
+  )
 
 /** Everything that a stream gives from now on, as it comes. */
 export const collect = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<ReadonlyArray<A>, never, Scope.Scope> =>

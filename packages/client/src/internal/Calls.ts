@@ -10,10 +10,13 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as ClientOptions from "../ClientOptions.ts"
+import * as Attempts from "./Attempts.ts"
 import * as CapabilityGate from "./CapabilityGate.ts"
+import type { Interaction } from "./Interaction.ts"
 import type { Link } from "./Link.ts"
 import { abortReason } from "./Pending.ts"
 import * as RequestText from "./RequestText.ts"
+import type * as RoundTrips from "./RoundTrips.ts"
 import type { Session } from "./Session.ts"
 import * as Telemetry from "./Telemetry.ts"
 
@@ -29,9 +32,13 @@ export interface Invocation<A> {
   readonly routingParams?:
     | ((session: Session) => Result.Result<Transport.Routing["params"], McpError.McpErrorReason>)
     | undefined
+  /** Learns what the headers should have been, after the server found that they do not match. */
+  readonly onHeaderMismatch?: Effect.Effect<unknown, McpError.McpError> | undefined
   /** The method in the session's revision, where revisions differ in it. */
   readonly methodFor?: ((revision: Revision.Facts) => string) | undefined
   readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
+  /** Where the request stood that is resumed. */
+  readonly requestState?: string | undefined
 }
 
 /** What all requests of one client share. */
@@ -45,6 +52,8 @@ export interface Settings {
   /** The level that modern servers are asked to log at, on each request. */
   readonly logLevel: () => string | undefined
   readonly around: ClientOptions.Around | undefined
+  readonly interaction: Interaction
+  readonly onInputRequiredWait: RoundTrips.Trip["onWait"]
 }
 
 /** What a feature that makes several requests for one caller adds to the caller's options. */
@@ -153,9 +162,10 @@ export const make = (settings: Settings): Calls => {
   const run: Run = <A>(invocation: Invocation<A>, options?: RunOptions) =>
     Effect.withFiber((fiber) => {
       const idleMillis = millis(options?.idleTimeout, fiber.getRef(ClientOptions.IdleTimeout)) ?? settings.idleMillis
+      const startedAt = settings.now()
       const deadlineMillis = deadlineMillisOf(fiber, options)
       const deadlineAt = options?.deadlineAt
-        ?? (deadlineMillis === Infinity ? Infinity : settings.now() + deadlineMillis)
+        ?? (deadlineMillis === Infinity ? Infinity : startedAt + deadlineMillis)
 
       const send = <B>(
         session: Session,
@@ -167,39 +177,38 @@ export const make = (settings: Settings): Calls => {
         const method = invocation.methodFor?.(session.revision) ?? invocation.method
         const missing = CapabilityGate.missing(session, method)
         if (missing !== undefined) return Effect.fail(McpError.make(missing, "unsent", { server, method }))
-        const routing = invocation.routingParams?.(session)
-        if (routing !== undefined && Result.isFailure(routing)) {
-          return Effect.fail(McpError.make(routing.failure, "unsent", { server, method }))
-        }
         const split = RequestText.splitMetadata(params)
-        const call = {
-          method,
-          params: split.params,
-          metadata: metadata(sender, session, host, split.metadata, options),
-          decode,
-          idleMillis,
-          deadlineAt,
-          deadlineMillis,
-          id: options?.requestId,
-          signal: options?.signal,
-          routing: invocation.name === undefined ? undefined : { name: invocation.name, params: routing?.success },
-          onProgress: options?.onProgress,
-          onNotification: invocation.onNotification,
-          uri: invocation.uri
-        }
-        const terms = session.agreement.terms
-        return Effect.catch(session.requests.request(call, terms), (error) => {
-          // A refused request was not executed. The server may want the revision said once more, or has forgotten the
-          // session; the next request then opens another.
-          if (
-            error.reason._tag === "UnsupportedProtocolVersion" &&
-            error.reason.supported.includes(terms.revision.version)
-          ) {
-            return session.requests.request({ ...call, id: undefined }, terms)
+        const { name, routingParams } = invocation
+        const named = Result.succeed(name === undefined ? undefined : { name })
+        return Attempts.run({
+          session,
+          server,
+          call: {
+            method,
+            params: split.params,
+            metadata: metadata(sender, session, host, split.metadata, options),
+            decode,
+            idleMillis,
+            deadlineAt,
+            deadlineMillis,
+            id: options?.requestId,
+            signal: options?.signal,
+            onProgress: options?.onProgress,
+            onNotification: invocation.onNotification,
+            uri: invocation.uri
+          },
+          routing: routingParams === undefined
+            ? () => named
+            : () => Result.map(routingParams(session), (params) => ({ name, params })),
+          onHeaderMismatch: invocation.onHeaderMismatch,
+          onSessionExpired: link.retire(session),
+          requestState: invocation.requestState,
+          trip: {
+            interaction: settings.interaction,
+            now: settings.now,
+            startedAt,
+            onWait: settings.onInputRequiredWait
           }
-          return error.reason._tag === "SessionExpired"
-            ? Effect.andThen(link.retire(session), Effect.fail(error))
-            : Effect.fail(error)
         })
       }
 

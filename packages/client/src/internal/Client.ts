@@ -6,7 +6,6 @@ import {
   Diagnostic,
   type Envelope,
   type Implementation,
-  type Json,
   Logging,
   McpError,
   Metadata,
@@ -19,17 +18,20 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as ClientOptions from "../ClientOptions.ts"
 import type { McpClient, Negotiated } from "../McpClient.ts"
 import * as Calls from "./Calls.ts"
 import * as Completions from "./Completions.ts"
+import * as Interaction from "./Interaction.ts"
 import * as Link from "./Link.ts"
 import * as Mailbox from "./Mailbox.ts"
 import * as Prompts from "./Prompts.ts"
 import * as Read from "./Read.ts"
 import * as RequestText from "./RequestText.ts"
 import * as Resources from "./Resources.ts"
+import * as Resumption from "./Resumption.ts"
 import * as ServerLogs from "./ServerLogs.ts"
 import { ServerRequests } from "./ServerRequests.ts"
 import type { Session } from "./Session.ts"
@@ -41,9 +43,11 @@ const defaultClientInfo: Implementation.Implementation = { name: "mcp-effect", v
 // break every call it touches.
 const extensionsWithResultTypes: ReadonlySet<string> = new Set(["io.modelcontextprotocol/tasks"])
 
-const problemWith = (options: ClientOptions.ClientOptions): string | undefined => {
+const isNonEmptyString = (value: unknown): boolean => typeof value === "string" && value !== ""
+
+const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undefined => {
   const info = options.clientInfo
-  if (info !== undefined && (info.name === "" || info.version === "")) {
+  if (info !== undefined && !(isNonEmptyString(info.name) && isNonEmptyString(info.version))) {
     return "clientInfo needs a name and a version that are not empty"
   }
   const protocol: string | undefined = options.protocol
@@ -53,33 +57,28 @@ const problemWith = (options: ClientOptions.ClientOptions): string | undefined =
   if (options.logLevel !== undefined && !Logging.isLoggingLevel(options.logLevel)) {
     return `logLevel must be one of ${Logging.levels.join(", ")}`
   }
-  for (const id of Object.keys(options.extensions ?? {})) {
-    if (!Metadata.isExtensionId(id)) {
-      return `extensions: ${JSON.stringify(id)} is not an identifier such as "vendor.example/name"`
-    }
+  for (const [id, settings] of Object.entries(options.extensions ?? {})) {
+    const problem = Metadata.extensionProblem(id, settings)
+    if (problem !== undefined) return problem
     if (extensionsWithResultTypes.has(id)) return `extensions: ${id} adds a result type that this client does not read`
   }
   return undefined
 }
 
-const capabilitiesFor = (options: ClientOptions.ClientOptions) => (_revision: Revision.Facts): Json.JsonObject => {
-  const extensions = options.extensions ?? {}
-  return Object.keys(extensions).length === 0 ? {} : { extensions }
-}
-
 const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
-export const make = Effect.fnUntraced(function*(
+export const make = Effect.fnUntraced(function*<R>(
   transport: Transport.Transport["Service"],
-  options: ClientOptions.ClientOptions
-): Effect.fn.Return<McpClient, McpError.McpError, Scope.Scope> {
+  options: ClientOptions.ClientOptions<R>
+): Effect.fn.Return<McpClient, McpError.McpError, Scope.Scope | R> {
   const server = transport.target
   const problem = problemWith(options)
   if (problem !== undefined) {
     return yield* McpError.make(new McpError.InvalidRequest({ problem }), "unsent", { server })
   }
   const clock = yield* Clock.Clock
-  const context = yield* Effect.context<never>()
+  const context = yield* Effect.context<R>()
+  const interaction = yield* Interaction.make(options.handlers ?? {}, server, context)
   const fork = Effect.runForkWith(context)
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   let logLevel = options.logLevel
@@ -95,7 +94,7 @@ export const make = Effect.fnUntraced(function*(
   }
   const notifications = Mailbox.make<Envelope.Notification>(onDrop("notifications"))
   const logs = Mailbox.make<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
-  const serverRequests = new ServerRequests(clock, fork, new Map())
+  const serverRequests = new ServerRequests(clock, fork, interaction)
 
   const link: Link.Link = yield* Link.make(transport, {
     protocol: options.protocol ?? "auto",
@@ -103,11 +102,17 @@ export const make = Effect.fnUntraced(function*(
     connectTimeout: Duration.fromInputUnsafe(options.connectTimeout ?? ClientOptions.defaultConnectTimeout),
     clientInfo: options.clientInfo ?? defaultClientInfo,
     sendClientInfo: options.sendClientInfo ?? true,
-    capabilities: capabilitiesFor(options),
-    onServerRequest: (request, requests, revision) => {
+    capabilities: (revision) => {
+      const extensions = options.extensions ?? {}
+      return {
+        ...interaction.capabilities(revision),
+        ...(Object.keys(extensions).length === 0 ? undefined : { extensions })
+      }
+    },
+    onServerRequest: (request, requests, revision, origin) => {
       // Before the era is known only a legacy server asks anything; a modern one may not ask at all.
       const answers = revision === undefined ? options.protocol !== "modern" : revision.serverRequests
-      if (answers) serverRequests.answer(request, requests, revision ?? Revision.latestLegacy)
+      if (answers) serverRequests.answer(request, requests, revision ?? Revision.latestLegacy, origin)
       else {
         onDiagnostic({
           _tag: "UnexpectedMessage",
@@ -116,6 +121,7 @@ export const make = Effect.fnUntraced(function*(
       }
     },
     onNotification: (notification) => {
+      serverRequests.onNotification(notification)
       notifications.publish(notification)
       const message = Read.logMessage(notification)
       if (message === undefined) return
@@ -125,9 +131,12 @@ export const make = Effect.fnUntraced(function*(
     onDiagnostic,
     // A level asked for outlives the connection it was asked on.
     prepare: (session) =>
-      logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
-        ? requestLogLevel(session, logLevel)
-        : Effect.void
+      Effect.andThen(
+        announceRoots(session),
+        logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
+          ? requestLogLevel(session, logLevel)
+          : Effect.void
+      )
   })
 
   const calls = Calls.make({
@@ -138,9 +147,22 @@ export const make = Effect.fnUntraced(function*(
     deadlineMillis: toMillis(options.deadline ?? ClientOptions.defaultDeadline),
     requestMetadata: options.requestMetadata,
     logLevel: () => logLevel,
-    around: options.around
+    around: options.around,
+    interaction,
+    onInputRequiredWait: options.onInputRequiredWait
   })
   const run = calls.run
+
+  /** Tells the server of changes of the roots, for as long as the session lives. */
+  const announceRoots = (session: Session): Effect.Effect<unknown> =>
+    interaction.rootsChanges === undefined || !session.revision.rootsListChanged ? Effect.void : Effect.forkIn(
+      Stream.runForEach(interaction.rootsChanges, () =>
+        Effect.catch(
+          session.requests.notify("notifications/roots/list_changed", undefined, session.revision),
+          (error) => Effect.logWarning(`${server} was not told of new roots: ${error.reason._tag}`)
+        )),
+      session.scope
+    )
 
   const requestLogLevel = (session: Session, level: Logging.LoggingLevel): Effect.Effect<void> =>
     session.requests.request({
@@ -195,6 +217,7 @@ export const make = Effect.fnUntraced(function*(
         )
       })
     },
+    resume: (required, request) => Resumption.resume(calls, server, required, request),
     request: (method, params, schema, request) => {
       const decode = Schema.decodeUnknownExit(schema)
       return run({

@@ -39,7 +39,7 @@ export interface Options extends Omit<Negotiation.Options, "http" | "probeTimeou
   readonly onNotification: (notification: Envelope.Notification) => void
   readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
   /** Runs on each session before anybody else uses it. */
-  readonly prepare: (session: Session.Session) => Effect.Effect<void>
+  readonly prepare: (session: Session.Session) => Effect.Effect<unknown>
 }
 
 export interface Link {
@@ -130,8 +130,7 @@ export const make = Effect.fnUntraced(function*(
     const shakesHands = transport.kind === "sse" || knownLegacy || eras.endsOnProbe(transport.fingerprint)
     const protocol = options.protocol === "auto" && shakesHands ? "legacy" : options.protocol
     return yield* Effect.catch(openScoped(protocol, onRefused), (error) => {
-      const endedOnProbe = protocol === "auto" && !http && error.reason._tag === "ConnectionClosed"
-      if (!endedOnProbe) return Effect.fail(error)
+      if (protocol !== "auto" || http || !Negotiation.endsOnProbe(error)) return Effect.fail(error)
       // Some legacy servers exit on any request before initialize.
       return Effect.tap(openScoped("legacy", onRefused), () => Effect.sync(() => eras.remember(transport.fingerprint)))
     })
@@ -170,7 +169,7 @@ export const make = Effect.fnUntraced(function*(
       session = exit.value
       if (http && session.revision.era === "legacy") knownLegacy = true
       yield* SubscriptionRef.set(state, { _tag: "Ready", generation: session.generation })
-      yield* Effect.forkIn(watch(session), session.scope)
+      yield* Effect.forkIn(watch(session), session.scope, { startImmediately: true })
       yield* Deferred.succeed(deferred, session)
       return
     }
@@ -187,17 +186,17 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.ignore(Effect.onExit(connectInTime, (exit) => settle(deferred, exit)))
   })
 
-  const lose = (lost: Session.Session, exit: Exit.Exit<unknown>) =>
+  const lose = (lost: Session.Session) =>
     Effect.suspend(() => {
       if (session === lost) session = undefined
-      return Effect.forkIn(Scope.close(lost.scope, exit), linkScope)
+      return Effect.forkIn(Scope.close(lost.scope, Exit.void), linkScope)
     })
 
   const watch = (opened: Session.Session) =>
     Effect.flatMap(opened.requests.connection.closed, (error) =>
       Effect.andThen(
-        SubscriptionRef.set(state, { _tag: "Failed", generation: opened.generation, error }),
-        lose(opened, Exit.void)
+        lose(opened),
+        SubscriptionRef.set(state, { _tag: "Failed", generation: opened.generation, error })
       ))
 
   const current = Effect.suspend(() => {
@@ -222,7 +221,7 @@ export const make = Effect.fnUntraced(function*(
   return {
     ready: () => session,
     current,
-    retire: (lost) => Effect.asVoid(lose(lost, Exit.void)),
+    retire: (lost) => Effect.asVoid(lose(lost)),
     state
   }
 })

@@ -170,10 +170,12 @@ const settleModern = (
   return Effect.as(requests.connection.established(agreement.terms.revision), agreement)
 }
 
-const modernOnly = (server: string, cause?: McpError.McpError): McpError.McpError =>
+const notModern = (server: string, again: boolean, cause?: McpError.McpError): McpError.McpError =>
   McpError.make(
     new McpError.NegotiationFailed({
-      problem: "the server does not speak a modern revision, and protocol: \"modern\" rules out the others",
+      problem: again
+        ? "the server does not speak a modern revision, and protocol: \"modern\" rules out the others"
+        : "the server refused the very revision that it had asked for",
       offered: Revision.modern.map((facts) => facts.version),
       supported: [],
       ...(cause === undefined ? undefined : { cause })
@@ -181,6 +183,10 @@ const modernOnly = (server: string, cause?: McpError.McpError): McpError.McpErro
     "refused",
     { server, method: "server/discover" }
   )
+
+/** Whether the connection ended instead of an answer to the probe. */
+export const endsOnProbe = (error: McpError.McpError): boolean =>
+  error.reason._tag === "ConnectionClosed" && error.method === "server/discover"
 
 /** Follows one verdict about a probe to the end. */
 const follow = (
@@ -194,16 +200,18 @@ const follow = (
     case "Modern":
       return settleModern(requests, agreeModern(verdict.revision, verdict.result, options), options)
     case "ProbeAgain":
+      // Only a modern server answers like this: it may not ask anything from now on, and no handshake follows.
+      options.onRevision(verdict.revision)
       return Effect.flatMap(
         discover(requests, verdict.revision, options),
-        (second) => follow(requests, second, false, options)
+        (second) => follow(requests, second, false, { ...options, protocol: "modern" })
       )
     case "Failed":
       return Effect.fail(verdict.error)
     case "Legacy":
       if (verdict.undiscovered) return undiscovered(requests, options)
       return options.protocol === "modern"
-        ? Effect.fail(modernOnly(requests.server, outcome._tag === "Failed" ? outcome.error : undefined))
+        ? Effect.fail(notModern(requests.server, again, outcome._tag === "Failed" ? outcome.error : undefined))
         : Effect.flatMap(handshake(requests, options), (result) => agreeLegacy(requests, result, options))
   }
 }
@@ -248,7 +256,7 @@ const sideBySide = Effect.fnUntraced(function*(
     yield* Fiber.interrupt(shaken)
     return yield* follow(requests, outcome, true, options)
   }
-  if (verdict._tag === "Failed" && outcome._tag === "Failed" && Probe.isModernError(outcome.error)) {
+  if (verdict._tag === "Failed" && (Probe.provesModern(outcome) || endsOnProbe(verdict.error))) {
     return yield* verdict.error
   }
   const result = yield* yield* Fiber.join(shaken)

@@ -66,6 +66,8 @@ export interface InFlight extends Expiring {
   readonly progressToken: unknown
   readonly cancel: (reason: string | undefined) => void
   readonly hold: () => () => void
+  /** Runs when nobody waits for the answer any more. */
+  readonly onSettled: (finalizer: () => void) => void
   readonly onMessage: (message: Envelope.Request | Envelope.Notification) => void
 }
 
@@ -93,6 +95,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   private settled = false
   private idleAt: number
   private holds = 0
+  private finalizers: Array<() => void> | undefined = undefined
   private progress: Fiber.Fiber<void> | undefined = undefined
 
   constructor(
@@ -167,6 +170,12 @@ export class Pending<A> implements Transport.Exchange, InFlight {
       this.holds--
       this.onActivity(0)
     }
+  }
+
+  onSettled(finalizer: () => void): void {
+    if (this.settled) finalizer()
+    else if (this.finalizers === undefined) this.finalizers = [finalizer]
+    else this.finalizers.push(finalizer)
   }
 
   onActivity(graceMillis: number): void {
@@ -282,6 +291,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     this.settled = true
     if (this.onAbort !== undefined) this.call.signal?.removeEventListener("abort", this.onAbort)
     this.owner.forget(this)
+    if (this.finalizers !== undefined) { for (const finalizer of this.finalizers) finalizer() }
     return this.cancelTransport
   }
 }

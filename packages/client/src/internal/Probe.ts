@@ -60,6 +60,9 @@ const discovered = (result: Json.JsonObject): Verdict => {
   return revision === undefined ? withoutMutual(supported) : { _tag: "Modern", revision, result }
 }
 
+// An answer with a resultType was written by a modern server, but it is none that a discovery can have.
+const isModernResult = (reason: McpError.MalformedMessage): boolean => reason.path === "/resultType"
+
 // Neither says anything about the era: who may not ask, or asks too often, learns nothing else.
 const inconclusiveStatuses: ReadonlySet<number> = new Set([401, 403, 407, 408, 425, 429])
 
@@ -86,8 +89,7 @@ const failed = (error: McpError.McpError, again: boolean): Verdict => {
         ? { _tag: "Failed", error }
         : { _tag: "Legacy", undiscovered: false }
     case "MalformedMessage":
-      // An answer with a resultType was written by a modern server, but it is none that a discovery can have.
-      return reason.path === "/resultType" ? { _tag: "Failed", error } : { _tag: "Legacy", undiscovered: false }
+      return isModernResult(reason) ? { _tag: "Failed", error } : { _tag: "Legacy", undiscovered: false }
     default:
       return { _tag: "Failed", error }
   }
@@ -101,6 +103,13 @@ export const classify = (outcome: Outcome, again: boolean): Verdict =>
 export const isModernError = (error: McpError.McpError): boolean =>
   error.reason._tag === "UnsupportedProtocolVersion" || error.reason._tag === "HeaderMismatch"
   || error.reason._tag === "MissingClientCapability"
+
+/** Whether only a modern server answers a probe like this, whatever is then made of it. */
+export const provesModern = (outcome: Outcome): boolean =>
+  outcome._tag === "Discovered"
+    ? discovered(outcome.result)._tag !== "Legacy"
+    : isModernError(outcome.error)
+      || (outcome.error.reason._tag === "MalformedMessage" && isModernResult(outcome.error.reason))
 
 /**
  * Whether a server that refused `initialize` after it had not known `server/discover` is a modern one without

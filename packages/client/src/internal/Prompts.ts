@@ -1,7 +1,7 @@
 /**
  * Prompts: lists and retrieval (2026-07-28 server/prompts).
  */
-import type { Diagnostic } from "@mcp-effect/protocol"
+import { type Diagnostic, Json } from "@mcp-effect/protocol"
 import type { McpClient } from "../McpClient.ts"
 import type { Calls } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
@@ -15,12 +15,17 @@ export const make = (
   return {
     listPrompts: list.all,
     promptPages: list.pages,
-    getPrompt: (name, args, options) =>
-      calls.run({
+    getPrompt: (name, args, options) => {
+      // Applications put a model's arguments through as they are. Arguments of a prompt are strings, so that an object
+      // under this name is metadata.
+      const lifts = Json.objectMember(args, "_meta") !== undefined
+      const { _meta, ...rest } = args ?? {}
+      return calls.run({
         method: "prompts/get",
         name,
-        params: args === undefined ? { name } : { name, arguments: args },
+        params: args === undefined ? { name } : lifts ? { name, arguments: rest, _meta } : { name, arguments: args },
         decode: Read.getPromptResult
       }, options)
+    }
   }
 }

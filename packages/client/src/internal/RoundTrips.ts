@@ -129,3 +129,19 @@ export const next = (
       : Effect.as(pause(trip, asked, waits, round), { ...trip.params, ...state })
   )
 }
+
+/** Asks the user to visit pages, one by one; gives whether each was agreed to. */
+export const visitAll = (
+  trip: Trip,
+  elicitations: ReadonlyArray<Json.JsonObject>
+): Effect.Effect<boolean, McpError.McpError> => {
+  const visits = Effect.map(
+    Effect.forEach(elicitations, (params) => trip.interaction.answer("elicitation/create", params, trip.revision)),
+    (answers) => answers.every((answer) => answer["action"] === "accept")
+  )
+  return inTime(
+    trip,
+    new McpError.InputRequired({ problem: "unanswered", requestMethod: trip.method, requestParams: trip.params }),
+    Effect.catch(visits, () => Effect.succeed(false))
+  )
+}

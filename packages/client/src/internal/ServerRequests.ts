@@ -4,6 +4,9 @@
 import { type Envelope, ErrorCode, Json, type McpError, Metadata, PeerText, type Revision } from "@mcp-effect/protocol"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { Interaction } from "./Interaction.ts"
+import type { InFlight } from "./Pending.ts"
 import type { Requests } from "./Requests.ts"
 
 /** How many answers may be under way at once; a server cannot make the client work without bound (SEC). */
@@ -11,20 +14,10 @@ export const maxConcurrentReplies = 8
 
 const saturationLogMillis = 5_000
 
-/** Answers one kind of request: with a result, or with an error that the server may see. */
-export type Handler = (
-  request: Envelope.Request
-) => Effect.Effect<Json.JsonObject, Envelope.ErrorObject>
-
-const methodNotFound = (method: string): Envelope.ErrorObject => ({
-  code: ErrorCode.MethodNotFound,
-  message: `Method not found: ${PeerText.excerpt(method)}`
-})
-
 // "A handler's failure reaches the server as a constant message": its text may hold what the server must not see.
 const internalError: Envelope.ErrorObject = { code: ErrorCode.InternalError, message: "Internal error" }
 
-const ping: Handler = () => Effect.succeed({})
+const ping: Effect.Effect<Json.JsonObject> = Effect.succeed({})
 
 /** What a message that belongs to a task says it belongs to is said again in its answer (2025-11-25 tasks). */
 const relatedTo = (request: Envelope.Request, result: Json.JsonObject): Json.JsonObject => {
@@ -34,54 +27,78 @@ const relatedTo = (request: Envelope.Request, result: Json.JsonObject): Json.Jso
 }
 
 export class ServerRequests {
-  private active = 0
   private loggedAt = -Infinity
   private readonly clock: Clock.Clock
-  private readonly fork: (effect: Effect.Effect<void>) => void
-  private readonly handlers: ReadonlyMap<string, Handler>
+  private readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  private readonly interaction: Interaction
+  private readonly active = new Map<Envelope.RequestId, Fiber.Fiber<void> | undefined>()
 
   constructor(
     clock: Clock.Clock,
-    fork: (effect: Effect.Effect<void>) => void,
-    handlers: ReadonlyMap<string, Handler>
+    fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+    interaction: Interaction
   ) {
     this.clock = clock
     this.fork = fork
-    this.handlers = handlers
+    this.interaction = interaction
   }
 
-  answer(request: Envelope.Request, requests: Requests, revision: Revision.Facts): void {
-    if (this.active >= maxConcurrentReplies) {
+  /**
+   * Answers a request. `origin` is the call on whose stream it came; its idle timeout, or that of every call where it
+   * cannot be told, is paused meanwhile.
+   */
+  answer(
+    request: Envelope.Request,
+    requests: Requests,
+    revision: Revision.Facts,
+    origin: InFlight | undefined
+  ): void {
+    if (this.active.size >= maxConcurrentReplies || this.active.has(request.id)) {
       this.logSaturation(requests.server)
       return
     }
-    this.active++
-    const handler = request.method === "ping" ? ping : this.handlers.get(request.method)
-    const outcome: Effect.Effect<Envelope.Reply["outcome"]> = handler === undefined
-      ? Effect.succeed({ _tag: "Error", error: methodNotFound(request.method) })
-      : Effect.suspend(() => handler(request)).pipe(
-        Effect.match({
-          onSuccess: (result): Envelope.Reply["outcome"] => ({ _tag: "Result", result: relatedTo(request, result) }),
-          onFailure: (error): Envelope.Reply["outcome"] => ({ _tag: "Error", error })
-        }),
-        Effect.catchDefect((defect) =>
-          Effect.as(
-            Effect.logError(`The handler of ${PeerText.excerpt(request.method)} failed`, defect),
-            { _tag: "Error", error: internalError } as const
-          )
+    const isPing = request.method === "ping"
+    const release = isPing ? () => {} : origin === undefined ? requests.holdAll() : origin.hold()
+    const outcome = (isPing ? ping : this.interaction.answer(request.method, request.params, revision)).pipe(
+      Effect.match({
+        onSuccess: (result): Envelope.Reply["outcome"] => ({ _tag: "Result", result: relatedTo(request, result) }),
+        onFailure: ({ code, message }): Envelope.Reply["outcome"] => ({
+          _tag: "Error",
+          error: { code, message: PeerText.excerpt(message) }
+        })
+      }),
+      Effect.catchDefect((defect) =>
+        Effect.as(
+          Effect.logError(`The handler of ${PeerText.excerpt(request.method)} failed`, defect),
+          { _tag: "Error", error: internalError } as const
         )
       )
-    this.fork(
+    )
+    this.active.set(request.id, undefined)
+    const done = (): void => {
+      this.active.delete(request.id)
+      release()
+    }
+    const fiber = this.fork(
       outcome.pipe(
         Effect.flatMap((outcome) => requests.connection.send({ _tag: "Reply", id: request.id, outcome }, revision)),
         Effect.catch((error: McpError.McpError) =>
           Effect.logDebug(`The answer to a request of ${requests.server} could not be sent: ${error.reason._tag}`)
         ),
-        Effect.ensuring(Effect.sync(() => {
-          this.active--
-        }))
+        Effect.ensuring(Effect.sync(done))
       )
     )
+    if (!this.active.has(request.id)) return
+    this.active.set(request.id, fiber)
+    // The call that something was asked for is over, and so is whatever the user was asked.
+    origin?.onSettled(() => fiber.interruptUnsafe())
+  }
+
+  /** A server may take back what it asks (2025-11-25 basic/utilities/cancellation). */
+  onNotification(notification: Envelope.Notification): void {
+    if (notification.method !== "notifications/cancelled") return
+    const id = notification.params?.["requestId"]
+    if (typeof id === "string" || typeof id === "number") this.active.get(id)?.interruptUnsafe()
   }
 
   private logSaturation(server: string): void {

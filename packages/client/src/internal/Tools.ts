@@ -55,49 +55,29 @@ export const make = (
     options: RunOptions,
     onNotification: OnNotification | undefined
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> => {
-    const tool = definitions.get(name)
     // Applications put a model's arguments through as they are, `_meta` included; it is metadata, not an argument,
     // unless the tool declares an argument of that name.
+    const known = definitions.get(name)
     const lifted = Object.hasOwn(args, "_meta")
-      && (tool === undefined || !ToolInput.declaresProperty(tool.inputSchema, "_meta"))
+      && (known === undefined || !ToolInput.declaresProperty(known.inputSchema, "_meta"))
     const { _meta, ...rest } = args
     const given = lifted ? rest : args
-    if (tool !== undefined) {
-      const problem = ToolInput.problem(tool, given)
-      if (problem !== undefined) return unsent(problem)
-    }
-    const mirrored = tool === undefined ? Result.succeed(undefined) : definitions.mirrored(tool, given)
     return calls.run({
       method: "tools/call",
       name,
       params: lifted ? { name, arguments: given, _meta } : { name, arguments: given },
-      routingParams: (session) => mirrorsArguments(session) ? mirrored : Result.succeed(undefined),
+      routingParams: (session) => {
+        const tool = definitions.get(name)
+        if (tool === undefined) return Result.succeed(undefined)
+        const problem = ToolInput.problem(tool, given)
+        if (problem !== undefined) return Result.fail(problem)
+        return mirrorsArguments(session) ? definitions.mirrored(tool, given) : Result.succeed(undefined)
+      },
+      onHeaderMismatch: Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
       decode: Read.callToolResult,
       onNotification
     }, options)
   }
-
-  /**
-   * Sends a call, and once more with a new definition where the server finds that its headers do not match: the
-   * definition they came from was out of date ("clients SHOULD call tools/list ... and retry", streamable-http).
-   */
-  const sendFresh = (
-    name: string,
-    args: Json.JsonObject,
-    options: RunOptions,
-    onNotification: OnNotification | undefined
-  ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
-    Effect.catch(
-      send(name, args, options, onNotification),
-      (error) =>
-        error.reason._tag !== "HeaderMismatch" ? Effect.fail(error) : Effect.matchEffect(
-          Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
-          {
-            onFailure: () => Effect.fail(error),
-            onSuccess: () => send(name, args, { ...options, requestId: undefined }, onNotification)
-          }
-        )
-    )
 
   const callTool = (
     name: string,
@@ -107,7 +87,7 @@ export const make = (
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
     Effect.withFiber((fiber) => {
       const options: RunOptions = { ...given, deadlineAt: calls.deadlineAt(fiber, given) }
-      const call = Effect.suspend(() => sendFresh(name, args, options, onNotification))
+      const call = Effect.suspend(() => send(name, args, options, onNotification))
       if (definitions.lacks(name)) {
         // The list may have changed since it was read; where it cannot be had, the server decides.
         return Effect.matchEffect(refresh(options), {
