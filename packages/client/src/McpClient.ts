@@ -56,6 +56,7 @@ import type { ClientOptions, RequestOptions } from "./ClientOptions.ts"
 import * as Client from "./internal/Client.ts"
 import type { ConnectionState } from "./internal/Link.ts"
 import * as Session from "./internal/Session.ts"
+import type * as McpTool from "./McpTool.ts"
 import type { Page, PageOptions } from "./Pages.ts"
 
 export type { ConnectionState }
@@ -144,6 +145,15 @@ export interface McpClient {
     args?: Json.JsonObject,
     options?: RequestOptions
   ) => Effect.Effect<ToolCall.CallToolResult, McpError.McpError>
+  /**
+   * Calls a typed tool: its arguments are checked before they are sent, and its answer is decoded. Fails with
+   * `ToolFailed` where the tool reports a failure, and with `OutputInvalid` where its answer does not fit.
+   */
+  readonly call: <P, S>(
+    tool: McpTool.McpTool<string, P, S>,
+    args: P,
+    options?: RequestOptions
+  ) => Effect.Effect<S, McpError.McpError>
   /** Calls a tool and gives its progress, its log messages and its result as they come; the result is the last event. */
   readonly callToolStream: (
     name: string,

@@ -267,6 +267,7 @@ describe("Log messages of the server", () => {
         const client = yield* connect(server, { forwardLogs: false })
         const logs = yield* collect(client.logs)
         yield* client.callTool("work")
+        yield* Scripted.settled
         assert.deepStrictEqual(logs, [{ level: "info", data: "working" }])
       })
   )

@@ -578,6 +578,44 @@ export class SchemaUnsupported extends Schema.Error<SchemaUnsupported>(id("Schem
 }
 
 /**
+ * The tool ran and tells of its own failure (`isError`). `result` is all that it said.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class ToolFailed extends Schema.Error<ToolFailed>(id("ToolFailed"))({
+  _tag: Schema.tag("ToolFailed"),
+  name: Schema.String,
+  result: Schema.Unknown
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `Tool ${quote(this.name)} reported a failure; what it says is in the result of this reason`
+  }
+}
+
+/**
+ * What a tool answered does not fit what it was expected to answer. The tool has run; `result` is all that it said.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class OutputInvalid extends Schema.Error<OutputInvalid>(id("OutputInvalid"))({
+  _tag: Schema.tag("OutputInvalid"),
+  name: Schema.String,
+  /** Where in the structured content, as JSON pointers, and what is wrong there. */
+  issues: Schema.Array(Schema.Struct({ path: Schema.String, problem: Schema.String })),
+  result: Schema.Unknown
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    const [first] = this.issues
+    return `Tool ${quote(this.name)} ran, but its output does not fit its schema`
+      + (first === undefined ? "" : `: ${first.path === "" ? "the output" : first.path} ${first.problem}`)
+  }
+}
+
+/**
  * The call was ended by its `signal` or by `cancel`.
  *
  * @category reasons

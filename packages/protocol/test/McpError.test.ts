@@ -56,6 +56,12 @@ const sample = {
     dialect: "http://json-schema.org/draft-04/schema",
     supported: ["https://json-schema.org/draft/2020-12/schema"]
   }),
+  ToolFailed: new McpError.ToolFailed({ name: "pay", result: { content: [peer] } }),
+  OutputInvalid: new McpError.OutputInvalid({
+    name: "pay",
+    issues: [{ path: "/sum", problem: "is missing" }],
+    result: { content: [peer] }
+  }),
   Cancelled: new McpError.Cancelled({ reason: "the user left" }),
   Unauthorized: new McpError.Unauthorized({ challenges: [{ scheme: "bearer", parameters: { realm: peer } }] }),
   InsufficientScope: new McpError.InsufficientScope({
@@ -114,6 +120,8 @@ describe("McpError.message", () => {
       InvalidRequest: "/name: it is empty",
       SchemaUnsupported:
         "The outputSchema of tool \"pay\" declares a dialect of JSON Schema (http://json-schema.org/draft-04/schema) that is not supported (supported: https://json-schema.org/draft/2020-12/schema)",
+      ToolFailed: "Tool \"pay\" reported a failure; what it says is in the result of this reason",
+      OutputInvalid: "Tool \"pay\" ran, but its output does not fit its schema: /sum is missing",
       Cancelled: "The request was cancelled: the user left",
       Unauthorized: "The server requires authorization (HTTP 401); give a token in its headers",
       InsufficientScope:

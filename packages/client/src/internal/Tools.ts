@@ -4,11 +4,13 @@
 import type { Diagnostic, Envelope, Json, ToolCall } from "@mcp-effect/protocol"
 import { McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type { RequestOptions } from "../ClientOptions.ts"
 import type { McpClient, ToolEvent } from "../McpClient.ts"
+import * as McpTool from "../McpTool.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
 import * as Read from "./Read.ts"
@@ -21,7 +23,7 @@ const batchConcurrency = 8
 // Events of one call that may wait for its reader; the oldest go first, and the result is never among them.
 const eventCapacity = 1_024
 
-type Members = Pick<McpClient, "listTools" | "toolPages" | "callTool" | "callToolStream" | "callTools">
+type Members = Pick<McpClient, "listTools" | "toolPages" | "callTool" | "call" | "callToolStream" | "callTools">
 
 type OnNotification = (notification: Envelope.Notification) => void
 
@@ -105,6 +107,18 @@ export const make = (
     listTools: list.all,
     toolPages: list.pages,
     callTool: (name, args, options) => callTool(name, args ?? {}, options),
+    call: (tool, args, options) => {
+      const fail = (delivery: McpError.Delivery) => (reason: McpError.McpErrorReason) =>
+        McpError.make(reason, delivery, { server, method: "tools/call" })
+      return Effect.flatMap(
+        Exit.mapError(McpTool.encode(tool, args), fail("unsent")),
+        (encoded) =>
+          Effect.flatMap(
+            callTool(tool.name, encoded, options),
+            (result) => Exit.mapError(McpTool.decode(tool, result), fail("unknown"))
+          )
+      )
+    },
     callToolStream: (name, args, options) =>
       Stream.callback<ToolEvent, McpError.McpError>((queue) =>
         callTool(name, args ?? {}, {
