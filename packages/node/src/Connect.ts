@@ -113,12 +113,12 @@ export interface TransportOptions {
 }
 
 /**
- * What a connection can be told: everything a client and its transport can.
+ * What a connection can be told: everything a client and its transport can. `R` is what the client's handlers require.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Options extends ClientOptions.ClientOptions, TransportOptions {}
+export interface Options<in out R = never> extends ClientOptions.ClientOptions<R>, TransportOptions {}
 
 // ====================================================================================================================
 // Detection
@@ -276,7 +276,10 @@ export const layerTransport = (
  * @category layers
  * @since 0.1.0
  */
-export const layer = (target: Target, options: Options = {}): Layer.Layer<McpClient.McpClient, McpError.McpError> =>
+export const layer = <R = never>(
+  target: Target,
+  options: Options<R> = {}
+): Layer.Layer<McpClient.McpClient, McpError.McpError, Exclude<R, Scope.Scope>> =>
   McpClient.layer(options).pipe(Layer.provide(layerTransport(target, options)))
 
 /**
@@ -296,12 +299,15 @@ export const layer = (target: Target, options: Options = {}): Layer.Layer<McpCli
  * @category layers
  * @since 0.1.0
  */
-export const layerConfig = (
+export const layerConfig = <R = never>(
   target: Config.Wrap<Target>,
-  options: Config.Wrap<Options> = {}
-): Layer.Layer<McpClient.McpClient, McpError.McpError | Config.ConfigError> =>
+  options?: Config.Wrap<Options<R>>
+): Layer.Layer<McpClient.McpClient, McpError.McpError | Config.ConfigError, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(Effect.gen(function*() {
-    return layer(yield* Config.unwrap(target), yield* Config.unwrap(options))
+    return layer(
+      yield* Config.unwrap(target),
+      options === undefined ? undefined : yield* Config.unwrap(options)
+    )
   }))
 
 /**
@@ -312,8 +318,8 @@ export const layerConfig = (
  * @category constructors
  * @since 0.1.0
  */
-export const connect = (
+export const connect = <R = never>(
   target: Target,
-  options?: Options
-): Effect.Effect<McpClient.McpClient, McpError.McpError, Scope.Scope> =>
+  options?: Options<R>
+): Effect.Effect<McpClient.McpClient, McpError.McpError, Scope.Scope | R> =>
   Effect.map(Layer.build(layer(target, options)), Context.get(McpClient.McpClient))

@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { McpClient } from "@mcp-effect/client"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import * as RealServers from "@mcp-effect/conformance/RealServers"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { Connect } from "@mcp-effect/node"
@@ -20,7 +21,6 @@ import {
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
-import * as TestServer from "../../transport/test/http/TestServer.ts"
 import * as Servers from "./http/Servers.ts"
 
 const legacyResults: Readonly<Record<string, unknown>> = {

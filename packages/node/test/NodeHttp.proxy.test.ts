@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestClient from "@mcp-effect/conformance/http/TestClient"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive, verifiesPure } from "@mcp-effect/conformance/Verifies"
 import { NodeHttp } from "@mcp-effect/node"
 import { Config, ConfigProvider, Effect, Layer, Redacted, type Scope } from "effect"
 import { HttpClient } from "effect/http"
-import * as TestClient from "../../transport/test/http/TestClient.ts"
-import * as TestServer from "../../transport/test/http/TestServer.ts"
 import * as ProxyEnvironment from "../src/internal/ProxyEnvironment.ts"
 import * as Servers from "./http/Servers.ts"
 

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { NodeHttp } from "@mcp-effect/node"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { HttpBody, HttpClient, HttpClientRequest } from "effect/http"
-import * as TestServer from "../../transport/test/http/TestServer.ts"
 
 const direct = NodeHttp.layer({ proxy: "none" })
 

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestClient from "@mcp-effect/conformance/http/TestClient"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { NodeHttp } from "@mcp-effect/node"
 import { Context, Effect, Exit, Fiber, Layer, Redacted, Scope } from "effect"
 import { HttpClient } from "effect/http"
-import * as TestClient from "../../transport/test/http/TestClient.ts"
-import * as TestServer from "../../transport/test/http/TestServer.ts"
 import * as Servers from "./http/Servers.ts"
 
 const call = (url: string, tls: NodeHttp.TlsOptions | undefined) =>

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestClient from "@mcp-effect/conformance/http/TestClient"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import type { McpError } from "@mcp-effect/protocol"
 import { Deferred, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
-import * as TestClient from "./http/TestClient.ts"
-import * as TestServer from "./http/TestServer.ts"
 
 const { legacy, modern, resultOf } = TestClient
 

@@ -1,10 +1,10 @@
 import { describe, it } from "@effect/vitest"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { NodeHttp } from "@mcp-effect/node"
 import { Revision } from "@mcp-effect/protocol"
 import { PeerScript, StreamableHttpTransport, TransportContract } from "@mcp-effect/transport"
 import { Context, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
-import * as TestServer from "./http/TestServer.ts"
 
 /** A scripted peer that answers every request with a stream of events. */
 const servePeer = (script: PeerScript.Script) =>

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestClient from "@mcp-effect/conformance/http/TestClient"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { Revision } from "@mcp-effect/protocol"
 import { StreamableHttpTransport, Transport } from "@mcp-effect/transport"
 import { Config, ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
-import * as TestClient from "./http/TestClient.ts"
-import * as TestServer from "./http/TestServer.ts"
 
 const { legacy, modern } = TestClient
 

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestClient from "@mcp-effect/conformance/http/TestClient"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { Activity, type Envelope, McpError } from "@mcp-effect/protocol"
 import { Deferred, Effect, Exit, Fiber, Layer, Ref, Schedule, Scope } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
-import * as TestClient from "./http/TestClient.ts"
-import * as TestServer from "./http/TestServer.ts"
 
 const { legacy, modern } = TestClient
 

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as TestClient from "@mcp-effect/conformance/http/TestClient"
+import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { Effect } from "effect"
 import * as Zlib from "node:zlib"
-import * as TestClient from "./http/TestClient.ts"
-import * as TestServer from "./http/TestServer.ts"
 
 const { resultOf } = TestClient
 

@@ -1,13 +1,13 @@
 /**
  * Servers on loopback that end with the scope: TLS, and a proxy that counts what passes through it.
  */
+import { Counter } from "@mcp-effect/conformance/http/TestServer"
 import { Effect, type Scope } from "effect"
 import * as Fs from "node:fs"
 import * as Http from "node:http"
 import * as Https from "node:https"
 import * as Net from "node:net"
 import type * as Tls from "node:tls"
-import { Counter } from "../../../transport/test/http/TestServer.ts"
 
 /** The certificates were made for these tests: an authority, and a server and a client that it vouches for. */
 export const pem = (name: string): string =>

@@ -5,6 +5,8 @@ import { type Diagnostic, PeerText } from "@mcp-effect/protocol"
 
 const reportedEach = 10
 
+const keptLength = 4096
+
 export interface Noise {
   readonly add: (line: string) => void
   /** Reports what was counted since the last report. */
@@ -25,7 +27,8 @@ export const make = (onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void):
   return {
     add: (line) => {
       total++
-      last = line
+      // Not the line itself, which may be as large as a message may be.
+      last = line.length > keptLength ? PeerText.excerpt(line) : line
       if (total < next) return
       next = total < reportedEach ? total + 1 : total * 10
       flush()

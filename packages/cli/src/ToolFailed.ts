@@ -1,0 +1,6 @@
+/**
+ * The tool ran and told of its failure. Its result is written by then; this is for the exit code.
+ */
+import * as Data from "effect/Data"
+
+export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly tool: string }> {}

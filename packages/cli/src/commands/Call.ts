@@ -1,0 +1,95 @@
+/**
+ * `call`: runs a tool.
+ */
+import type { McpClient } from "@mcp-effect/client"
+import type { Json, McpError, Tool } from "@mcp-effect/protocol"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import * as CallArguments from "../CallArguments.ts"
+import { print } from "../Output.ts"
+import * as ProgressBar from "../ProgressBar.ts"
+import * as Content from "../render/Content.ts"
+import { withServer } from "../Server.ts"
+import * as TerminalText from "../TerminalText.ts"
+import { ToolFailed } from "../ToolFailed.ts"
+import { UsageError } from "../UsageError.ts"
+
+const readStandardInput = Effect.gen(function*() {
+  const stdio = yield* Stdio.Stdio
+  return yield* Stream.mkString(Stream.decodeText(stdio.stdin))
+}).pipe(
+  Effect.mapError((error) => new UsageError({ message: `Standard input cannot be read: ${error.message}` }))
+)
+
+const argumentsFromJson = (text: string) =>
+  text === "-"
+    ? Effect.flatMap(
+      readStandardInput,
+      (input) => Effect.fromResult(CallArguments.fromJson(input, "Standard input"))
+    )
+    : Effect.fromResult(CallArguments.fromJson(text, "The value of --json"))
+
+const definitionOf = (
+  client: McpClient.McpClient,
+  name: string
+): Effect.Effect<Tool.Tool, McpError.McpError | UsageError> =>
+  Effect.flatMap(client.listTools(), (tools) => {
+    const tool = tools.find((candidate) => candidate.name === name)
+    if (tool !== undefined) return Effect.succeed(tool)
+    const names = tools.map((candidate) => candidate.name).join(", ")
+    return Effect.fail(
+      new UsageError({
+        message: `The server lists no tool ${name}`,
+        hint: tools.length === 0
+          ? "it lists none at all"
+          : `it lists: ${TerminalText.truncate(TerminalText.oneLine(names), 500)}`
+      })
+    )
+  })
+
+export const call = Command.make("call", {
+  tool: Argument.String("tool").pipe(Argument.withDescription("The name of the tool")),
+  words: Argument.String("key=value").pipe(
+    Argument.withDescription(
+      "Arguments of the tool: key=value, read as the tool's schema wants it (numbers, booleans, JSON for arrays and "
+        + "objects), or key:=JSON"
+    ),
+    Argument.variadic()
+  ),
+  json: Flag.String("json").pipe(
+    Flag.withMetavar("OBJECT"),
+    Flag.withDescription("All arguments as one JSON object, sent as they are; - reads it from standard input"),
+    Flag.optional
+  )
+}, ({ json, tool, words }) =>
+  Effect.gen(function*() {
+    if (Option.isSome(json) && words.length > 0) {
+      return yield* new UsageError({ message: "The arguments are given twice: by --json and as key=value" })
+    }
+    // Read before a server is started for nothing.
+    const given: Json.JsonObject | undefined = Option.isSome(json) ? yield* argumentsFromJson(json.value) : undefined
+    return yield* withServer(Option.none(), (client) =>
+      Effect.gen(function*() {
+        const args = given
+          ?? (yield* Effect.fromResult(CallArguments.forTool(yield* definitionOf(client, tool), words)))
+        const result = yield* ProgressBar.during(
+          tool,
+          (onProgress) => client.callTool(tool, args, { onProgress })
+        )
+        yield* print(result, (show) => Content.toolResult(result, show))
+        if (result.isError === true) return yield* new ToolFailed({ tool })
+      }))
+  })).pipe(
+    Command.withDescription("Call a tool and show what it gives"),
+    Command.withExamples([
+      { command: "mcp-effect call echo message=hi -- npx -y @modelcontextprotocol/server-everything" },
+      { command: "mcp-effect call search query=effect limit=3 'tags=[\"a\",\"b\"]' --url https://example.com/mcp" },
+      { command: "mcp-effect call search --json '{\"query\":\"effect\"}' --url https://example.com/mcp" },
+      { command: "mcp-effect call search --json - --url https://example.com/mcp < arguments.json" }
+    ])
+  )
