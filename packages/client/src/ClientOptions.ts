@@ -225,6 +225,13 @@ export interface ClientOptions<in out R = never> {
    */
   readonly probeTimeout?: Duration.Input | undefined
   /**
+   * Whether a legacy HTTP server is given a stream for what belongs to no request: `auto` opens one where the client
+   * has handlers, since the server may ask on it; `off` never does.
+   *
+   * @default "auto"
+   */
+  readonly standbyStream?: "auto" | "off" | undefined
+  /**
    * Whether to connect at the first use instead of when the layer is built.
    *
    * @default false

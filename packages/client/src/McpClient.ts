@@ -56,6 +56,7 @@ import type { ClientOptions, RequestOptions } from "./ClientOptions.ts"
 import * as Client from "./internal/Client.ts"
 import type { ConnectionState } from "./internal/Link.ts"
 import * as Session from "./internal/Session.ts"
+import type * as McpTask from "./McpTask.ts"
 import type * as McpTool from "./McpTool.ts"
 import type { Page, PageOptions } from "./Pages.ts"
 
@@ -154,6 +155,22 @@ export interface McpClient {
     args: P,
     options?: RequestOptions
   ) => Effect.Effect<S, McpError.McpError>
+  /**
+   * Calls a tool as a task and gives its handle at once (2025-11-25 basic/utilities/tasks; the tasks extension). Fails
+   * with `CapabilityMissing` where the server has no tasks, or the extension was not declared. `callTool` drives a
+   * task by itself where the server answers with one.
+   */
+  readonly startTool: (
+    name: string,
+    args?: Json.JsonObject,
+    options?: McpTask.TaskOptions
+  ) => Effect.Effect<McpTask.McpTask, McpError.McpError>
+  /** Takes up a task that another client, perhaps of another process, has started. */
+  readonly task: (serialized: McpTask.SerializedTask) => Effect.Effect<McpTask.McpTask, McpError.McpError>
+  /** All tasks that a server of 2025-11-25 tells of; later servers have no such list. */
+  readonly listTasks: (
+    options?: RequestOptions
+  ) => Effect.Effect<ReadonlyArray<McpTask.TaskState>, McpError.McpError>
   /** Calls a tool and gives its progress, its log messages and its result as they come; the result is the last event. */
   readonly callToolStream: (
     name: string,

@@ -39,6 +39,8 @@ export const McpErrorReason = Schema.Union([
   Reason.UnknownTool,
   Reason.InvalidRequest,
   Reason.SchemaUnsupported,
+  Reason.TaskFailed,
+  Reason.TaskReplaced,
   Reason.ToolFailed,
   Reason.OutputInvalid,
   Reason.Cancelled,

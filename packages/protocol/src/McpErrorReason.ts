@@ -616,6 +616,56 @@ export class OutputInvalid extends Schema.Error<OutputInvalid>(id("OutputInvalid
 }
 
 /**
+ * A task did not come to a result: it failed, was cancelled, outlived its time or is not known.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class TaskFailed extends Schema.Error<TaskFailed>(id("TaskFailed"))({
+  _tag: Schema.tag("TaskFailed"),
+  taskId: Schema.String,
+  problem: Schema.Literals(["failed", "cancelled", "expired", "not-found", "session-ended"]),
+  /** The JSON-RPC error that a failed task ended with. */
+  code: Schema.optional(Schema.Int),
+  data: Schema.optional(Schema.Unknown),
+  /** The server's own words, escaped, at most 200 characters. */
+  excerpt: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    const task = `Task ${quote(this.taskId)}`
+    switch (this.problem) {
+      case "failed":
+        return `${task} failed${this.code === undefined ? "" : ` with error ${this.code}`}`
+      case "cancelled":
+        return `${task} was cancelled`
+      case "expired":
+        return `${task} was not done within the time that its server keeps it`
+      case "not-found":
+        return `${task} is not known to the server; it may have expired`
+      case "session-ended":
+        return `${task} belongs to a session of the server that has ended`
+    }
+  }
+}
+
+/**
+ * The server has given the id of a task to another one.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class TaskReplaced extends Schema.Error<TaskReplaced>(id("TaskReplaced"))({
+  _tag: Schema.tag("TaskReplaced"),
+  taskId: Schema.String
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return `Task ${quote(this.taskId)} is gone: the server uses its id for another task`
+  }
+}
+
+/**
  * The call was ended by its `signal` or by `cancel`.
  *
  * @category reasons

@@ -56,6 +56,8 @@ const sample = {
     dialect: "http://json-schema.org/draft-04/schema",
     supported: ["https://json-schema.org/draft/2020-12/schema"]
   }),
+  TaskFailed: new McpError.TaskFailed({ taskId: "7", problem: "failed", code: -32603, data: peer, excerpt: peer }),
+  TaskReplaced: new McpError.TaskReplaced({ taskId: "7" }),
   ToolFailed: new McpError.ToolFailed({ name: "pay", result: { content: [peer] } }),
   OutputInvalid: new McpError.OutputInvalid({
     name: "pay",
@@ -120,6 +122,8 @@ describe("McpError.message", () => {
       InvalidRequest: "/name: it is empty",
       SchemaUnsupported:
         "The outputSchema of tool \"pay\" declares a dialect of JSON Schema (http://json-schema.org/draft-04/schema) that is not supported (supported: https://json-schema.org/draft/2020-12/schema)",
+      TaskFailed: "Task \"7\" failed with error -32603",
+      TaskReplaced: "Task \"7\" is gone: the server uses its id for another task",
       ToolFailed: "Tool \"pay\" reported a failure; what it says is in the result of this reason",
       OutputInvalid: "Tool \"pay\" ran, but its output does not fit its schema: /sum is missing",
       Cancelled: "The request was cancelled: the user left",

@@ -26,6 +26,7 @@ import * as HttpHeaders from "./internal/HttpHeaders.ts"
 import type { HttpPeer } from "./internal/HttpPeer.ts"
 import * as HttpSend from "./internal/HttpSend.ts"
 import { HttpSession } from "./internal/HttpSession.ts"
+import * as StandbyStream from "./internal/StandbyStream.ts"
 import { type Connection, Transport } from "./Transport.ts"
 
 /**
@@ -153,6 +154,7 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
           Effect.sync(() => {
             peer.session.revision = revision
           }),
+        standby: (exchange, context) => StandbyStream.open(peer, exchange, context),
         closed: Deferred.await(ended)
       } satisfies Connection
     })

@@ -548,7 +548,7 @@ describe("Duplex: the end", () => {
     const waiting = open(2)
     duplex.close(gone)
     duplex.close(McpError.make(new McpError.StreamEnded({ resumable: false }), "unknown"))
-    const common = { reason: "ConnectionClosed", method: "tools/call", server: "server" }
+    const common = { reason: "ConnectionClosed" as const, method: "tools/call", server: "server" }
     assert.deepStrictEqual(failureOf(sent.events), { ...common, delivery: "unknown" })
     assert.deepStrictEqual(failureOf(waiting.events), { ...common, delivery: "unsent" })
     assert.strictEqual(await Effect.runPromise(duplex.connection.closed), gone)

@@ -37,8 +37,13 @@ export interface Invocation<A> {
   /** The method in the session's revision, where revisions differ in it. */
   readonly methodFor?: ((revision: Revision.Facts) => string) | undefined
   readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
+  /** Whether the request may be answered with a task, which `decode` then reads. */
+  readonly tasks?: boolean | undefined
   /** Where the request stood that is resumed. */
   readonly requestState?: string | undefined
+  /** The only generation that the request makes sense in, and what it fails with in another. */
+  readonly generation?: number | undefined
+  readonly onOtherGeneration?: (() => McpError.McpErrorReason) | undefined
 }
 
 /** What all requests of one client share. */
@@ -84,12 +89,19 @@ const recordServerInfo = (session: Session, result: Json.JsonObject): void => {
 
 export interface Calls {
   readonly run: Run
+  /** The session in use, when there is one that lives. */
+  readonly ready: () => Session | undefined
   /** The session in use; waits for one no longer than a request with these options may take. */
   readonly session: (
     method: string,
     fiber: Fiber.Fiber<unknown, unknown>,
     options: RunOptions
   ) => Effect.Effect<Session, McpError.McpError>
+  /** How long a request with these options may take in all. */
+  readonly deadlineMillis: (
+    fiber: Fiber.Fiber<unknown, unknown>,
+    options: ClientOptions.RequestOptions | undefined
+  ) => number
   /** When a request with these options has to be done, in monotonic milliseconds. */
   readonly deadlineAt: (
     fiber: Fiber.Fiber<unknown, unknown>,
@@ -175,6 +187,10 @@ export const make = (settings: Settings): Calls => {
         decode: (result: Json.JsonObject) => Exit.Exit<B, McpError.McpErrorReason>
       ): Effect.Effect<B, McpError.McpError> => {
         const method = invocation.methodFor?.(session.revision) ?? invocation.method
+        if (invocation.generation !== undefined && invocation.generation !== session.generation) {
+          const reason = invocation.onOtherGeneration?.() ?? new McpError.SessionExpired({ status: 0 })
+          return Effect.fail(McpError.make(reason, "unsent", { server, method }))
+        }
         const missing = CapabilityGate.missing(session, method)
         if (missing !== undefined) return Effect.fail(McpError.make(missing, "unsent", { server, method }))
         const split = RequestText.splitMetadata(params)
@@ -195,6 +211,7 @@ export const make = (settings: Settings): Calls => {
             signal: options?.signal,
             onProgress: options?.onProgress,
             onNotification: invocation.onNotification,
+            tasks: invocation.tasks,
             uri: invocation.uri
           },
           routing: routingParams === undefined
@@ -251,7 +268,10 @@ export const make = (settings: Settings): Calls => {
       return Telemetry.withSpan(
         effect,
         fiber,
-        invocation.name === undefined ? invocation.method : `${invocation.method} ${invocation.name}`,
+        // A URI does not belong into the name of a span: there are too many of them (OpenTelemetry conventions for MCP).
+        invocation.name === undefined || invocation.uri !== undefined
+          ? invocation.method
+          : `${invocation.method} ${invocation.name}`,
         () => ({
           "mcp.method.name": invocation.method,
           "server.address": server,
@@ -265,12 +285,14 @@ export const make = (settings: Settings): Calls => {
 
   return {
     run,
+    ready: link.ready,
     session: (method, fiber, options) => {
       const ready = link.ready()
       if (ready !== undefined) return Effect.succeed(ready)
       const deadlineMillis = deadlineMillisOf(fiber, options)
       return awaitSession(method, options.deadlineAt ?? settings.now() + deadlineMillis, deadlineMillis, options.signal)
     },
+    deadlineMillis: deadlineMillisOf,
     deadlineAt: (fiber, options) => {
       const deadlineMillis = deadlineMillisOf(fiber, options)
       return deadlineMillis === Infinity ? Infinity : settings.now() + deadlineMillis

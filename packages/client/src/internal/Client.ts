@@ -17,11 +17,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as ClientOptions from "../ClientOptions.ts"
 import type { McpClient, Negotiated } from "../McpClient.ts"
+import * as McpTask from "../McpTask.ts"
 import * as Calls from "./Calls.ts"
 import * as Completions from "./Completions.ts"
 import * as Interaction from "./Interaction.ts"
@@ -35,13 +36,11 @@ import * as Resumption from "./Resumption.ts"
 import * as ServerLogs from "./ServerLogs.ts"
 import { ServerRequests } from "./ServerRequests.ts"
 import type { Session } from "./Session.ts"
+import * as Standby from "./Standby.ts"
+import * as Tasks from "./Tasks.ts"
 import * as Tools from "./Tools.ts"
 
 const defaultClientInfo: Implementation.Implementation = { name: "mcp-effect", version: "0.1.0" }
-
-// An extension with a result type of its own changes what a result may be; declaring it without reading it would
-// break every call it touches.
-const extensionsWithResultTypes: ReadonlySet<string> = new Set(["io.modelcontextprotocol/tasks"])
 
 const isNonEmptyString = (value: unknown): boolean => typeof value === "string" && value !== ""
 
@@ -60,7 +59,6 @@ const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undef
   for (const [id, settings] of Object.entries(options.extensions ?? {})) {
     const problem = Metadata.extensionProblem(id, settings)
     if (problem !== undefined) return problem
-    if (extensionsWithResultTypes.has(id)) return `extensions: ${id} adds a result type that this client does not read`
   }
   return undefined
 }
@@ -122,6 +120,8 @@ export const make = Effect.fnUntraced(function*<R>(
     },
     onNotification: (notification) => {
       serverRequests.onNotification(notification)
+      // It belongs to a request, and none that is open waits for it.
+      if (notification.method === "notifications/progress") return
       notifications.publish(notification)
       const message = Read.logMessage(notification)
       if (message === undefined) return
@@ -132,7 +132,7 @@ export const make = Effect.fnUntraced(function*<R>(
     // A level asked for outlives the connection it was asked on.
     prepare: (session) =>
       Effect.andThen(
-        announceRoots(session),
+        Effect.andThen(announceRoots(session), listenForRequests(session)),
         logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
           ? requestLogLevel(session, logLevel)
           : Effect.void
@@ -152,6 +152,12 @@ export const make = Effect.fnUntraced(function*<R>(
     onInputRequiredWait: options.onInputRequiredWait
   })
   const run = calls.run
+
+  /** A server that may ask something needs a way to ask it. */
+  const listenForRequests = (session: Session): Effect.Effect<void> =>
+    options.standbyStream === "off" || Object.keys(interaction.capabilities(session.revision)).length === 0
+      ? Effect.void
+      : Scope.provide(Standby.keep(session), session.scope)
 
   /** Tells the server of changes of the roots, for as long as the session lives. */
   const announceRoots = (session: Session): Effect.Effect<unknown> =>
@@ -176,15 +182,34 @@ export const make = Effect.fnUntraced(function*<R>(
       Effect.catch((error) => Effect.logWarning(`${server} did not take the log level: ${error.reason._tag}`))
     )
 
+  const tasks = Tasks.make({
+    calls,
+    server,
+    now,
+    interaction,
+    fork,
+    subscribeNotifications: notifications.subscribe,
+    session: link.current
+  })
+
   if (options.lazy !== true) yield* link.current
 
   return {
-    ...Tools.make(calls, server, onDiagnostic, () =>
-      notifications.publish({
-        _tag: "Notification",
-        method: "notifications/tools/list_changed",
-        params: undefined
-      })),
+    ...Tools.make(
+      calls,
+      server,
+      onDiagnostic,
+      () =>
+        notifications.publish({
+          _tag: "Notification",
+          method: "notifications/tools/list_changed",
+          params: undefined
+        }),
+      tasks,
+      Object.hasOwn(options.extensions ?? {}, McpTask.extension)
+    ),
+    task: tasks.restore,
+    listTasks: tasks.list,
     ...Prompts.make(calls, onDiagnostic),
     ...Resources.make(calls, onDiagnostic),
     ...Completions.make(calls),

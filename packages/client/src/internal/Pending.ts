@@ -19,6 +19,7 @@ import {
 } from "@mcp-effect/protocol"
 import type { Transport } from "@mcp-effect/transport"
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -56,6 +57,8 @@ export interface Call<A> {
   /** Hears of the other notifications that come with this request. */
   readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
   readonly onAbandon?: "cancel" | "silent" | undefined
+  /** Whether the request may be answered with a task, which `decode` then reads. */
+  readonly tasks?: boolean | undefined
   /** What the resource is, where the method names one. */
   readonly uri?: string | undefined
 }
@@ -93,6 +96,8 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   private cancelTransport: Transport.Cancel | undefined = undefined
   private onAbort: (() => void) | undefined = undefined
   private settled = false
+  /** Nobody waits for what is still to be told. */
+  private isOver = false
   private idleAt: number
   private holds = 0
   private finalizers: Array<() => void> | undefined = undefined
@@ -137,24 +142,25 @@ export class Pending<A> implements Transport.Exchange, InFlight {
 
   expire(): void {
     const idle = this.holds === 0 && this.idleAt < this.call.deadlineAt
-    const cancel = this.settle(Exit.fail(this.error(
+    const cancel = this.fail(this.error(
       new McpError.RequestTimeout({
         kind: idle ? "idle" : "deadline",
         millis: idle ? this.call.idleMillis : this.call.deadlineMillis
       }),
       "unknown"
-    )))
+    ))
     cancel?.("Request timed out")
   }
 
   /** Fails the caller and tells the peer. Nothing happens once the request is settled. */
   cancel(reason: string | undefined): void {
-    const cancel = this.settle(Exit.fail(this.error(new McpError.Cancelled({ reason }), "unknown")))
+    const cancel = this.fail(this.error(new McpError.Cancelled({ reason }), "unknown"))
     cancel?.(reason)
   }
 
   /** The caller was interrupted: nobody waits any more. */
   abandon(): void {
+    this.isOver = true
     if (this.settled) return
     const cancel = this.release()
     cancel?.(undefined)
@@ -203,7 +209,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     const outcome = message.outcome
     switch (outcome._tag) {
       case "Result":
-        this.settle(this.read(outcome.result, evidence))
+        this.answer(this.read(outcome.result, evidence))
         return
       case "Error": {
         const reason = ErrorReply.reason(outcome.error, {
@@ -212,24 +218,26 @@ export class Pending<A> implements Transport.Exchange, InFlight {
           uri: this.call.uri,
           httpStatus: evidence.httpStatus
         })
-        this.settle(Exit.fail(this.error(reason, refusals.has(outcome.error.code) ? "refused" : "unknown")))
+        this.answer(Exit.fail(this.error(reason, refusals.has(outcome.error.code) ? "refused" : "unknown")))
         return
       }
       case "Malformed":
-        this.settle(Exit.fail(this.error(new McpError.MalformedMessage({ problem: outcome.problem }), "unknown")))
+        this.answer(Exit.fail(this.error(new McpError.MalformedMessage({ problem: outcome.problem }), "unknown")))
     }
   }
 
   onFailure(error: McpError.McpError): void {
-    this.settle(Exit.fail(McpError.withContext(error, { server: this.owner.server, method: this.call.method })))
+    this.fail(McpError.withContext(error, { server: this.owner.server, method: this.call.method }))
   }
 
   private read(result: Json.JsonObject, evidence: Transport.Evidence): Exit.Exit<A, McpError.McpError> {
-    const kind = ResultType.read(result, { revision: this.revision, method: this.call.method, tasks: false })
+    const kind = ResultType.read(result, {
+      revision: this.revision,
+      method: this.call.method,
+      tasks: this.call.tasks === true
+    })
     const issue = Exit.isFailure(kind)
       ? Option.getOrUndefined(Exit.findErrorOption(kind))
-      : kind.value === "task"
-      ? { path: "/resultType", problem: "is task, which this client did not declare" }
       : undefined
     if (issue !== undefined) return Exit.fail(this.error(Decode.malformed(issue), "unknown"))
     if (Exit.isSuccess(kind) && kind.value === "input_required") {
@@ -264,7 +272,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     const progress = Read.progress(params)
     if (progress === undefined) return
     const run = Effect.catchCause(
-      Effect.suspend(() => callback(progress)),
+      Effect.suspend(() => this.isOver ? Effect.void : callback(progress)),
       (cause) => {
         this.owner.onDiagnostic({ _tag: "CallbackFailed", callback: "onProgress", method: this.call.method })
         return Effect.logWarning("An onProgress callback failed; the call goes on without it", cause)
@@ -275,15 +283,30 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     this.progress = Effect.runForkWith(this.context)(running ? Effect.andThen(Fiber.await(previous), run) : run)
   }
 
-  /** Ends the request once; gives the transport's cancel to whoever ended it without the transport. */
-  private settle(exit: Exit.Exit<A, McpError.McpError>): Transport.Cancel | undefined {
+  /**
+   * Ends the request with its answer. Progress that came before it is delivered before the call returns, as far as the
+   * deadline allows.
+   */
+  private answer(exit: Exit.Exit<A, McpError.McpError>): void {
+    const progress = this.progress
+    this.release()
+    if (progress === undefined || progress.pollUnsafe() !== undefined) {
+      this.resume(exit)
+      return
+    }
+    const left = this.call.deadlineAt - this.owner.now()
+    const delivered: Effect.Effect<unknown> = left === Infinity
+      ? Fiber.await(progress)
+      : Effect.timeoutOption(Fiber.await(progress), Duration.millis(Math.max(left, 0)))
+    this.resume(Effect.andThen(delivered, exit))
+  }
+
+  /** Ends the request without an answer, once; gives the transport's cancel to whoever ended it without the transport. */
+  private fail(error: McpError.McpError): Transport.Cancel | undefined {
     if (this.settled) return undefined
     const cancel = this.release()
-    const progress = this.progress
-    // Progress that came before the answer is delivered before the call returns.
-    this.resume(
-      progress === undefined || progress.pollUnsafe() !== undefined ? exit : Effect.andThen(Fiber.await(progress), exit)
-    )
+    this.isOver = true
+    this.resume(Exit.fail(error))
     return cancel
   }
 

@@ -1,7 +1,7 @@
 /**
  * Spans and trace context of requests, by the OpenTelemetry conventions for MCP; free of cost with no tracer installed.
  */
-import { type Json, McpError } from "@mcp-effect/protocol"
+import { Json, McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -24,7 +24,11 @@ export const withSpan = <A>(
     ? Effect.useSpan(name, { kind: "client", attributes: attributes() }, (span) =>
       Effect.onExit(Effect.withParentSpan(effect, span), (exit) =>
         Effect.sync(() => {
-          if (!Exit.isFailure(exit)) {
+          if (Exit.isSuccess(exit)) {
+            // The conventions' own word for a tool that ran and tells of its failure.
+            if (Json.isJsonObject(exit.value) && exit.value["isError"] === true) {
+              span.attribute("error.type", "tool_error")
+            }
             return
           }
           const error = Exit.findErrorOption(exit)

@@ -2,18 +2,24 @@
  * Tools: lists and calls (2026-07-28 server/tools).
  */
 import type { Diagnostic, Envelope, Json, ToolCall } from "@mcp-effect/protocol"
-import { McpError } from "@mcp-effect/protocol"
+import { McpError, Tool } from "@mcp-effect/protocol"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type { RequestOptions } from "../ClientOptions.ts"
 import type { McpClient, ToolEvent } from "../McpClient.ts"
+import type { McpTask, TaskOptions, TaskState } from "../McpTask.ts"
 import * as McpTool from "../McpTool.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
 import * as Read from "./Read.ts"
+import type { Session } from "./Session.ts"
+import * as TaskRequests from "./TaskRequests.ts"
+import * as Tasks from "./Tasks.ts"
 import { mirrorsArguments, readPage, ToolDefinitions } from "./ToolDefinitions.ts"
 import * as ToolInput from "./ToolInput.ts"
 
@@ -23,7 +29,21 @@ const batchConcurrency = 8
 // Events of one call that may wait for its reader; the oldest go first, and the result is never among them.
 const eventCapacity = 1_024
 
-type Members = Pick<McpClient, "listTools" | "toolPages" | "callTool" | "call" | "callToolStream" | "callTools">
+/** The task that a call was answered with. */
+class Created {
+  readonly state: TaskState
+  readonly session: Session
+
+  constructor(state: TaskState, session: Session) {
+    this.state = state
+    this.session = session
+  }
+}
+
+type Members = Pick<
+  McpClient,
+  "listTools" | "toolPages" | "callTool" | "call" | "startTool" | "callToolStream" | "callTools"
+>
 
 type OnNotification = (notification: Envelope.Notification) => void
 
@@ -32,7 +52,10 @@ export const make = (
   server: string,
   onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void,
   /** Tells listeners that the list was read anew, as a server would. */
-  announceListChanged: () => void
+  announceListChanged: () => void,
+  tasks: Tasks.Tasks,
+  /** Whether the extension is declared, so that modern servers may answer with tasks. */
+  tasksDeclared: boolean
 ): Members => {
   const definitions = new ToolDefinitions()
   const list = Lists.make({
@@ -51,12 +74,14 @@ export const make = (
   const refresh = (options: RunOptions): Effect.Effect<unknown, McpError.McpError> =>
     list.all({ idleTimeout: options.idleTimeout, signal: options.signal, deadlineAt: options.deadlineAt })
 
+  /** Sends a call. `task` asks a server of 2025-11-25 for a task; modern servers answer with one as they please. */
   const send = (
     name: string,
     args: Json.JsonObject,
     options: RunOptions,
-    onNotification: OnNotification | undefined
-  ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> => {
+    onNotification: OnNotification | undefined,
+    task?: { readonly ttl?: number | undefined }
+  ): Effect.Effect<ToolCall.CallToolResult | Created, McpError.McpError> => {
     // Applications put a model's arguments through as they are, `_meta` included; it is metadata, not an argument,
     // unless the tool declares an argument of that name.
     const known = definitions.get(name)
@@ -67,7 +92,13 @@ export const make = (
     return calls.run({
       method: "tools/call",
       name,
-      params: lifted ? { name, arguments: given, _meta } : { name, arguments: given },
+      params: {
+        name,
+        arguments: given,
+        ...(lifted ? { _meta } : undefined),
+        ...(task === undefined ? undefined : { task })
+      },
+      tasks: tasksDeclared,
       routingParams: (session) => {
         const tool = definitions.get(name)
         if (tool === undefined) return Result.succeed(undefined)
@@ -76,9 +107,42 @@ export const make = (
         return mirrorsArguments(session) ? definitions.mirrored(tool, given) : Result.succeed(undefined)
       },
       onHeaderMismatch: Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
-      decode: Read.callToolResult,
+      decode: (result, session): Exit.Exit<ToolCall.CallToolResult | Created, McpError.McpErrorReason> =>
+        task !== undefined || result["resultType"] === "task"
+          ? Exit.map(TaskRequests.readCreated(result, session), (state) => new Created(state, session))
+          : Read.callToolResult(result),
       onNotification
     }, options)
+  }
+
+  /** Makes sure that what is known of a tool suffices for calling it. */
+  const whenKnown = <A>(
+    name: string,
+    options: RunOptions,
+    fiber: Fiber.Fiber<unknown, unknown>,
+    call: Effect.Effect<A, McpError.McpError>
+  ): Effect.Effect<A, McpError.McpError> => {
+    if (definitions.lacks(name)) {
+      // The list may have changed since it was read; where it cannot be had, the server decides.
+      return Effect.matchEffect(refresh(options), {
+        onFailure: () => call,
+        onSuccess: () => definitions.lacks(name) ? unsent(new McpError.UnknownTool({ name })) : call
+      })
+    }
+    if (!definitions.isUnknown(name)) return call
+    return Effect.flatMap(calls.session("tools/call", fiber, options), (session) =>
+      // Its definition says which arguments go into headers; without a list the call goes out without them.
+      mirrorsArguments(session) ? Effect.andThen(Effect.ignore(refresh(options)), call) : call)
+  }
+
+  /** What a server of 2025-11-25 has to be asked for, where the tool runs as a task only. */
+  const requiredTask = (name: string): { readonly ttl?: number } | undefined => {
+    const tool = definitions.get(name)
+    const session = calls.ready()
+    return tool !== undefined && session !== undefined && session.revision.tasks === "core"
+        && Tool.taskSupport(tool) === "required" && Tasks.areSupported(session, tasksDeclared)
+      ? {}
+      : undefined
   }
 
   const callTool = (
@@ -89,18 +153,39 @@ export const make = (
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
     Effect.withFiber((fiber) => {
       const options: RunOptions = { ...given, deadlineAt: calls.deadlineAt(fiber, given) }
-      const call = Effect.suspend(() => send(name, args, options, onNotification))
-      if (definitions.lacks(name)) {
-        // The list may have changed since it was read; where it cannot be had, the server decides.
-        return Effect.matchEffect(refresh(options), {
-          onFailure: () => call,
-          onSuccess: () => definitions.lacks(name) ? unsent(new McpError.UnknownTool({ name })) : call
+      const call = Effect.suspend(() => send(name, args, options, onNotification, requiredTask(name)))
+      return Effect.flatMap(
+        whenKnown(name, options, fiber, call),
+        (answer) =>
+          answer instanceof Created ? tasks.finish(answer.state, answer.session, options) : Effect.succeed(answer)
+      )
+    })
+
+  const startTool = (
+    name: string,
+    args: Json.JsonObject,
+    given: TaskOptions | undefined
+  ): Effect.Effect<McpTask, McpError.McpError> =>
+    Effect.withFiber((fiber) => {
+      const options: RunOptions = { ...given, deadlineAt: calls.deadlineAt(fiber, given) }
+      return Effect.flatMap(calls.session("tools/call", fiber, options), (session) => {
+        if (!Tasks.areSupported(session, tasksDeclared)) {
+          return unsent(new McpError.CapabilityMissing({ capability: "tasks" }))
+        }
+        const ttl = given?.ttl === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(given.ttl))
+        // The extension leaves the lifetime of a task to its server.
+        const task = session.revision.tasks === "core" ? (ttl === undefined ? {} : { ttl }) : undefined
+        const call = Effect.suspend(() => {
+          const tool = definitions.get(name)
+          return task !== undefined && tool !== undefined && !Tool.supportsTask(tool)
+            ? unsent(new McpError.InvalidRequest({ problem: "the tool does not run as a task; call it" }))
+            : send(name, args, options, undefined, task)
         })
-      }
-      if (!definitions.isUnknown(name)) return call
-      return Effect.flatMap(calls.session("tools/call", fiber, options), (session) =>
-        // Its definition says which arguments go into headers; without a list the call goes out without them.
-        mirrorsArguments(session) ? Effect.andThen(Effect.ignore(refresh(options)), call) : call)
+        return Effect.map(whenKnown(name, options, fiber, call), (answer) =>
+          answer instanceof Created
+            ? tasks.handle(answer.state, name, answer.session)
+            : tasks.finished(answer, name))
+      })
     })
 
   return {
@@ -119,6 +204,7 @@ export const make = (
           )
       )
     },
+    startTool: (name, args, options) => startTool(name, args ?? {}, options),
     callToolStream: (name, args, options) =>
       Stream.callback<ToolEvent, McpError.McpError>((queue) =>
         callTool(name, args ?? {}, {

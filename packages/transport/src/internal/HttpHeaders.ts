@@ -20,6 +20,8 @@ export interface HttpHeaders {
     message: Message,
     options: { readonly sessionId: string | undefined; readonly compression: boolean }
   ) => Result.Result<Headers.Headers, McpError.InvalidRequest>
+  /** The headers of the GET for what belongs to no request. */
+  readonly forGet: (sessionId: string | undefined, revision: Revision.Facts | undefined) => Headers.Headers
   /** The headers of the DELETE that ends a session. */
   readonly forDelete: (sessionId: string, revision: Revision.Facts | undefined) => Headers.Headers
 }
@@ -53,7 +55,22 @@ export const make = (endpoint: HttpEndpoint.HttpEndpoint): HttpHeaders => {
     modern: { plain: withoutParams(plain), compressed: withoutParams(compressed) }
   }
 
+  const forSession = (
+    sessionId: string | undefined,
+    revision: Revision.Facts | undefined,
+    more: Readonly<Record<string, string>>
+  ): Headers.Headers => {
+    const version = revision === undefined ? undefined : versionFor(undefined, revision)
+    return Headers.fromRecordUnsafe({
+      ...endpoint.headers,
+      ...more,
+      ...(sessionId === undefined ? undefined : { "mcp-session-id": sessionId }),
+      ...(version === undefined ? undefined : { "mcp-protocol-version": version })
+    })
+  }
+
   return {
+    forGet: (sessionId, revision) => forSession(sessionId, revision, { accept: "text/event-stream" }),
     forPost: ({ method, revision, routing }, { compression, sessionId }) => {
       const base = byEra[revision.requestHeaders ? "modern" : "legacy"]
       const headers: Record<string, string> = { ...(compression ? base.compressed : base.plain) }
@@ -74,13 +91,6 @@ export const make = (endpoint: HttpEndpoint.HttpEndpoint): HttpHeaders => {
       }
       return Result.succeed(Headers.fromRecordUnsafe(headers))
     },
-    forDelete: (sessionId, revision) => {
-      const version = revision === undefined ? undefined : versionFor(undefined, revision)
-      return Headers.fromRecordUnsafe({
-        ...endpoint.headers,
-        "mcp-session-id": sessionId,
-        ...(version === undefined ? undefined : { "mcp-protocol-version": version })
-      })
-    }
+    forDelete: (sessionId, revision) => forSession(sessionId, revision, {})
   }
 }

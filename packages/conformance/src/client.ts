@@ -1,0 +1,46 @@
+/**
+ * The client that the official conformance suite runs: the URL of the server is the last argument, the scenario is in
+ * the environment. What a scenario needs belongs in the library, so that all scenarios are served by the same lines.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Connect } from "@mcp-effect/node"
+import type { Json } from "@mcp-effect/protocol"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+
+interface ToolCall {
+  readonly name: string
+  readonly arguments?: Json.JsonObject | undefined
+}
+
+const program = Effect.gen(function*() {
+  const client = yield* Connect.connect(process.argv[2] ?? "", {
+    handlers: { elicitation: { form: () => Effect.succeed({ action: "accept", content: { confirmed: true } }) } }
+  })
+  const { capabilities } = yield* client.server
+  const tools = capabilities?.tools === undefined ? [] : yield* client.listTools()
+  const preserved = tools.find(({ name }) => name === "json_schema_2020_12_tool")?.inputSchema
+  const args: Readonly<Record<string, Json.JsonObject>> = {
+    add_numbers: { a: 5, b: 3 },
+    valid_tool: { region: "us-west1" },
+    json_schema_echo: { schema: preserved }
+  }
+  const context: { readonly toolCalls?: ReadonlyArray<ToolCall> } = JSON.parse(
+    process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}"
+  )
+  // The one server that offers a tool and does not want it called.
+  const offered = process.env["MCP_CONFORMANCE_SCENARIO"] === "json-schema-ref-no-deref" ? [] : tools
+  const calls = context.toolCalls ?? offered.map(({ name }): ToolCall => ({ name, arguments: args[name] }))
+  const outcomes = yield* client.callTools(calls)
+  for (const outcome of outcomes) {
+    if (Result.isFailure(outcome)) yield* Effect.logError(outcome.failure)
+  }
+  if (capabilities?.resources !== undefined) {
+    for (const { uri } of yield* client.listResources()) yield* client.readResource(uri)
+  }
+  if (capabilities?.prompts !== undefined) {
+    for (const { name } of yield* client.listPrompts()) yield* client.getPrompt(name)
+  }
+})
+
+program.pipe(Effect.scoped, NodeRuntime.runMain)
