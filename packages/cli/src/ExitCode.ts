@@ -71,6 +71,8 @@ export const ofReason = (reason: McpError.McpErrorReason): number => {
       return usage
     case "Unauthorized":
     case "InsufficientScope":
+    case "AuthorizationFailed":
+    case "InvalidGrant":
       return unauthorized
     case "Cancelled":
       return interrupted

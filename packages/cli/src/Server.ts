@@ -63,9 +63,7 @@ export const withServer = <A, E, R>(
       () => connect(target, Flags.clientOptions(flags))
     )
     const conversation = Effect.scoped(
-      Effect.flatMap(Effect.timed(connected), ([connecting, client]) =>
-        // A cancellation leaves at the end of the turn, and the connection must not be closed before.
-        Effect.onInterrupt(use(client, connecting), () => Effect.yieldNow))
+      Effect.flatMap(Effect.timed(connected), ([connecting, client]) => use(client, connecting))
     )
     return yield* flags.verbose
       ? Effect.provideService(conversation, References.MinimumLogLevel, "Debug")

@@ -56,7 +56,7 @@ const cancelledReason = (error: McpError.McpError): string | undefined | false =
 
 /** What was said of cancelled requests: their ids and the reasons. */
 const cancellations = (server: Scripted.Server) =>
-  server.sentOf("notifications/cancelled").map(({ params: { _meta: _, ...params } }) => params)
+  server.sentOf("notifications/cancelled").map(({ content }) => content)
 
 describe("Cancelling by signal", () => {
   verifies(

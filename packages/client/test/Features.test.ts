@@ -34,7 +34,7 @@ describe("Prompts", () => {
         assert.deepStrictEqual((yield* client.listPrompts()) as unknown, [prompt])
         assert.deepStrictEqual((yield* client.getPrompt("review", { code: "x" })) as unknown, filled)
         yield* client.getPrompt("review")
-        assert.deepStrictEqual(server.sentOf("prompts/get").map(({ params: { _meta: _, ...params } }) => params), [
+        assert.deepStrictEqual(server.sentOf("prompts/get").map(({ content }) => content), [
           { name: "review", arguments: { code: "x" } },
           { name: "review" }
         ])
@@ -222,7 +222,7 @@ describe("Raw messages", () => {
           assert.strictEqual(now.at.epochMilliseconds, Date.UTC(2026, 6, 28))
           yield* client.request("vendor.example/now", undefined, anything)
           assert.deepStrictEqual(
-            server.sentOf("vendor.example/now").map(({ params: { _meta: _, ...params } }) => params),
+            server.sentOf("vendor.example/now").map(({ content }) => content),
             [{ zone: "UTC" }, {}]
           )
         }

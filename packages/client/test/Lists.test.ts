@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
-import type { Diagnostic } from "@mcp-effect/protocol"
+import type { Diagnostic, McpError } from "@mcp-effect/protocol"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import type * as McpClient from "../src/McpClient.ts"
@@ -14,7 +14,7 @@ const tool = (name: string) => ({ name, inputSchema: { type: "object" } })
 /** A list whose pages follow one another as the function says: from the cursor, the items and the next cursor. */
 const pages = (
   key: string,
-  page: (cursor: string | undefined) => readonly [items: ReadonlyArray<unknown>, next?: string]
+  page: (cursor: string | undefined) => readonly [items: ReadonlyArray<unknown>, next?: string | undefined]
 ): Scripted.Handler =>
 (request) => {
   const [items, nextCursor] = page(request.params["cursor"] as string | undefined)
@@ -28,7 +28,16 @@ const five = (key: string, item: (name: string) => unknown): Scripted.Handler =>
     return [[item(String(index))], index < 4 ? String(index + 1) : undefined]
   })
 
-const lists = {
+type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
+
+interface Listed {
+  readonly key: string
+  readonly item: (name: string) => unknown
+  readonly all: (client: McpClient.McpClient) => Effect.Effect<ReadonlyArray<unknown>, McpError.McpError>
+  readonly pages: (client: McpClient.McpClient) => Stream.Stream<Pages.Page<unknown>, McpError.McpError>
+}
+
+const lists: Readonly<Record<ListMethod, Listed>> = {
   "tools/list": {
     key: "tools",
     item: tool,
@@ -53,7 +62,7 @@ const lists = {
     all: (client: McpClient.McpClient) => client.listResourceTemplates(),
     pages: (client: McpClient.McpClient) => client.resourceTemplatePages()
   }
-} as const
+}
 
 const cutShort = (diagnostics: ReadonlyArray<Diagnostic.Diagnostic>) =>
   diagnostics.flatMap((diagnostic) =>
@@ -72,7 +81,7 @@ describe("Lists", () => {
           for (const make of [Scripted.modern, Scripted.legacy]) {
             const server = yield* make({ [method]: five(key, item) })
             const items = yield* all(yield* connect(server))
-            assert.deepStrictEqual(items as ReadonlyArray<unknown>, ["0", "1", "2", "3", "4"].map(item))
+            assert.deepStrictEqual(items, ["0", "1", "2", "3", "4"].map(item))
             assert.deepStrictEqual(
               server.sentOf(method).map(({ params }) => params["cursor"]),
               [undefined, "1", "2", "3", "4"]
@@ -187,7 +196,7 @@ describe("Lists", () => {
           const server = yield* Scripted.modern({ [method]: answer({ [key]: [...bad, good] }) })
           const client = yield* connect(server)
           const diagnostics = yield* collect(client.diagnostics)
-          assert.deepStrictEqual((yield* all(client)) as ReadonlyArray<unknown>, [good])
+          assert.deepStrictEqual(yield* all(client), [good])
           yield* Scripted.settled
           assert.strictEqual(diagnostics.length, 5)
           for (const diagnostic of diagnostics) {

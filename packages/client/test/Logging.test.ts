@@ -28,7 +28,7 @@ describe("Asking for log messages", () => {
         const server = yield* Scripted.legacy(handlers)
         const client = yield* connect(server)
         for (const level of levels) yield* client.setLogLevel(level)
-        assert.deepStrictEqual(levelsOf(server), levels)
+        assert.deepStrictEqual(levelsOf(server), [...levels])
         yield* client.listTools()
         assert.isFalse(Object.hasOwn(server.sentOf("tools/list")[0]?.meta ?? {}, Metadata.logLevelKey))
       })

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
-import { Metadata, type Revision } from "@mcp-effect/protocol"
+import { type McpError, Metadata, type Revision } from "@mcp-effect/protocol"
 import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Scripted from "./ScriptedTransport.ts"
@@ -267,7 +267,11 @@ describe("Negotiation of a modern server", () => {
           "prompts/list": unsupported(["2099-01-01"])
         })
         const client = yield* connect(server)
-        for (const [list, sent] of [[client.listTools(), 2], [client.listPrompts(), 1]] as const) {
+        const lists: ReadonlyArray<readonly [Effect.Effect<unknown, McpError.McpError>, number]> = [
+          [client.listTools(), 2],
+          [client.listPrompts(), 1]
+        ]
+        for (const [list, sent] of lists) {
           const error = yield* Effect.flip(list)
           assert.strictEqual(error.reason._tag, "UnsupportedProtocolVersion")
           assert.strictEqual(error.delivery, "refused")

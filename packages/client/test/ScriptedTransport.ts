@@ -25,6 +25,8 @@ export interface Sent {
   readonly method: string | undefined
   readonly id: unknown
   readonly params: Json.JsonObject
+  /** The params without their `_meta`. */
+  readonly content: Json.JsonObject
   readonly meta: Json.JsonObject
   /** The whole message. */
   readonly message: Json.JsonObject
@@ -138,13 +140,15 @@ export const make = Effect.fnUntraced(function*(handlers: Handlers, options: Opt
       )
     }
     const params = object(message["params"])
+    const { _meta, ...content } = params
     const entry: Sent = {
       connection,
       revision: revision.version,
       method,
       id: message["id"],
       params,
-      meta: object(params["_meta"]),
+      content,
+      meta: object(_meta),
       message
     }
     sent.push(entry)

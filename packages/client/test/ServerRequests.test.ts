@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
-import { Metadata, type Roots } from "@mcp-effect/protocol"
-import { Deferred, Effect, Fiber } from "effect"
+import { Json, Metadata, type Roots } from "@mcp-effect/protocol"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { ClientOptions } from "../src/ClientOptions.ts"
 import * as Deprecations from "../src/Deprecations.ts"
@@ -70,7 +70,7 @@ describe("Requests of a legacy server", () => {
         server.links[0]?.ask(1, "roots/list")
         yield* server.until(() => server.replies().length === 1)
         const [reply] = server.replies()
-        assert.strictEqual((reply?.["error"] as { readonly code: number }).code, -32603)
+        assert.strictEqual(Json.objectMember(reply, "error")?.["code"], -32603)
         assert.notInclude(JSON.stringify(reply), "secret")
       }
     }))
@@ -81,7 +81,7 @@ describe("Requests of a legacy server", () => {
       yield* connect(server)
       server.links[0]?.ask(1, `evil\n${"x".repeat(10_000)}`)
       yield* server.until(() => server.replies().length === 1)
-      const message = (server.replies()[0]?.["error"] as { readonly message: string }).message
+      const message = String(Json.objectMember(server.replies()[0], "error")?.["message"])
       assert.isAtMost(message.length, 250)
       assert.isTrue(message.startsWith("Method not found: evil\\nxxx"))
     }))
@@ -200,16 +200,40 @@ describe("Requests before the era is known", () => {
 })
 
 describe("A connection that ends", () => {
-  verifies("STD-18", "takes an answer that can no longer be sent without harm", () =>
+  verifies(
+    ["STD-18", "CON-23"],
+    "interrupts what is asked of the application, as closing the client does",
+    () =>
+      Effect.gen(function*() {
+        for (const kind of ["stdio", "streamable-http"]) {
+          for (const end of ["exit", "close"]) {
+            const interrupted = yield* Deferred.make<void>()
+            const roots = Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+            const server = yield* Scripted.legacy({}, { kind })
+            const scope = yield* Scope.make()
+            yield* Scope.provide(connectQuietly(server, { handlers: { roots } }), scope)
+            server.links[0]?.ask(1, "roots/list")
+            yield* Scripted.settled
+            if (end === "exit") server.links[0]?.exit(1)
+            else yield* Scope.close(scope, Exit.void)
+            yield* Deferred.await(interrupted)
+            yield* Scope.close(scope, Exit.void)
+            assert.deepStrictEqual(server.replies(), [])
+          }
+        }
+      })
+  )
+
+  verifies("STD-18", "makes room for the requests of the next one", () =>
     Effect.gen(function*() {
-      const gate = yield* Deferred.make<ReadonlyArray<Roots.Root>>()
-      const server = yield* Scripted.legacy({ "tools/list": answer({ tools: [] }) })
-      const client = yield* connectQuietly(server, { handlers: { roots: Deferred.await(gate) } })
-      server.links[0]?.ask(1, "roots/list")
+      const server = yield* Scripted.legacy({ "tools/list": answer({ tools: [] }) }, { kind: "stdio" })
+      const client = yield* connectQuietly(server, { handlers: { roots: Effect.never } })
+      for (let id = 1; id <= 8; id++) server.links[0]?.ask(id, "roots/list")
       yield* Scripted.settled
       server.links[0]?.exit(1)
-      yield* Deferred.succeed(gate, [])
-      assert.deepStrictEqual(yield* client.listTools(), [])
-      assert.deepStrictEqual(server.replies(), [])
+      yield* client.listTools()
+      server.links[1]?.ask(1, "ping")
+      yield* server.until(() => server.replies().length === 1)
+      assert.deepStrictEqual(server.replies(), [result(1)])
     }))
 })

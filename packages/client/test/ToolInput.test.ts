@@ -75,4 +75,22 @@ describe("ToolInput", () => {
       ToolInput.problem({ name: "t", inputSchema: { type: "object", $schema: 7, $ref: "#/nowhere" } }, {})
     )
   })
+
+  verifiesPure(
+    "TOO-14",
+    "says why a schema checks nothing: no usable dialect, or a reference that leads nowhere",
+    () => {
+      for (
+        const schema of [
+          { $schema: 7 },
+          { $ref: "#/$defs/nowhere" },
+          { $ref: "https://example.com/schema" },
+          { allOf: [{ $ref: "#/$defs/nowhere" }] }
+        ]
+      ) assert.isString(ToolInput.unusable(schema), JSON.stringify(schema))
+      for (const schema of [{}, { type: "object" }, { $ref: "#" }, { $ref: "#/$defs/a", $defs: { a: {} } }]) {
+        assert.isUndefined(ToolInput.unusable(schema), JSON.stringify(schema))
+      }
+    }
+  )
 })

@@ -5,7 +5,7 @@ import { Effect, Fiber, Result, Stream } from "effect"
 import * as McpClient from "../src/McpClient.ts"
 import * as Scripted from "./ScriptedTransport.ts"
 
-const { answer, connect, initialization, never } = Scripted
+const { answer, collect, connect, initialization, never } = Scripted
 
 const toolNamed = (name: string, more?: Record<string, unknown>) => ({ name, inputSchema: { type: "object" }, ...more })
 const text = (text: string) => ({ content: [{ type: "text", text }] })
@@ -117,6 +117,27 @@ describe("callTool", () => {
         assert.strictEqual(error.reason._tag, "SchemaUnsupported")
         assert.strictEqual(error.delivery, "unsent")
         assert.strictEqual(server.sentOf("tools/call").length, 0)
+      })
+  )
+
+  verifies(
+    "TOO-14",
+    "is made with an input schema that checks nothing, which is told once as a diagnostic",
+    () =>
+      Effect.gen(function*() {
+        const inputSchema = { type: "object", $ref: "#/$defs/nowhere", required: ["a"] }
+        const server = yield* Scripted.modern({
+          "tools/list": answer({ tools: [{ name: "odd", inputSchema }] }),
+          "tools/call": echo
+        })
+        const client = yield* connect(server)
+        const diagnostics = yield* collect(client.diagnostics)
+        yield* client.listTools()
+        yield* client.callTool("odd", { a: 1 })
+        yield* client.callTool("odd", { a: 2 })
+        yield* Scripted.settled
+        assert.strictEqual(server.sentOf("tools/call").length, 2)
+        assert.deepStrictEqual(diagnostics.map((each) => each._tag === "SchemaUnusable" && each.tool), ["odd"])
       })
   )
 

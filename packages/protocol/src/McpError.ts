@@ -45,7 +45,9 @@ export const McpErrorReason = Schema.Union([
   Reason.OutputInvalid,
   Reason.Cancelled,
   Reason.Unauthorized,
-  Reason.InsufficientScope
+  Reason.InsufficientScope,
+  Reason.AuthorizationFailed,
+  Reason.InvalidGrant
 ])
 
 /**

@@ -734,3 +734,53 @@ export class InsufficientScope extends Schema.Error<InsufficientScope>(id("Insuf
       + (this.scope === undefined ? "" : " for the scopes it names (scope)")
   }
 }
+
+/**
+ * Authorization could not be carried out: discovery, registration, sign-in, the token endpoint or the token store
+ * failed.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class AuthorizationFailed extends Schema.Error<AuthorizationFailed>(id("AuthorizationFailed"))({
+  _tag: Schema.tag("AuthorizationFailed"),
+  stage: Schema.Literals(["discovery", "registration", "sign-in", "token", "storage"]),
+  /** What went wrong and what to do, in our words. */
+  problem: Schema.String,
+  /** The authorization server, escaped. */
+  issuer: optionalString,
+  /** The HTTP status of what the authorization server answered. */
+  status: optionalNumber,
+  /** The error code of the authorization server (RFC 6749 section 5.2), escaped. */
+  error: optionalString,
+  /** The authorization server's own words, escaped, at most 200 characters. */
+  excerpt: optionalString,
+  cause: Schema.optional(Schema.Defect())
+}) {
+  get isTransient(): boolean {
+    return this.status !== undefined && (this.status === 429 || this.status >= 500)
+  }
+  override get message(): string {
+    return `Authorization failed (${this.stage}): ${this.problem}`
+  }
+}
+
+/**
+ * `invalid_grant`: the authorization server does not accept the code, the refresh token or the assertion (RFC 6749
+ * section 5.2).
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class InvalidGrant extends Schema.Error<InvalidGrant>(id("InvalidGrant"))({
+  _tag: Schema.tag("InvalidGrant"),
+  /** The authorization server, escaped. */
+  issuer: optionalString,
+  /** The authorization server's own words, escaped, at most 200 characters. */
+  excerpt: optionalString
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    return "The authorization server does not accept what was granted before (invalid_grant); sign in again"
+  }
+}

@@ -70,7 +70,15 @@ const sample = {
     challenges: [{ scheme: "bearer", parameters: { scope: peer } }],
     scope: peer,
     excerpt: peer
-  })
+  }),
+  AuthorizationFailed: new McpError.AuthorizationFailed({
+    stage: "token",
+    problem: "the token endpoint refused the request",
+    issuer: peer,
+    error: peer,
+    excerpt: peer
+  }),
+  InvalidGrant: new McpError.InvalidGrant({ issuer: peer, excerpt: peer })
 } satisfies { readonly [Tag in McpError.McpErrorReason["_tag"]]: Extract<McpError.McpErrorReason, { _tag: Tag }> }
 
 const reasons: ReadonlyArray<McpError.McpErrorReason> = Object.values(sample)
@@ -129,7 +137,9 @@ describe("McpError.message", () => {
       Cancelled: "The request was cancelled: the user left",
       Unauthorized: "The server requires authorization (HTTP 401); give a token in its headers",
       InsufficientScope:
-        "The server refused the request (HTTP 403): what was granted does not suffice for the scopes it names (scope)"
+        "The server refused the request (HTTP 403): what was granted does not suffice for the scopes it names (scope)",
+      AuthorizationFailed: "Authorization failed (token): the token endpoint refused the request",
+      InvalidGrant: "The authorization server does not accept what was granted before (invalid_grant); sign in again"
     }
     assert.deepStrictEqual(
       Object.fromEntries(reasons.map((reason) => [reason._tag, messageOf(reason)])),
@@ -256,6 +266,8 @@ describe("McpError.isRetryable", () => {
       assert.strictEqual(McpError.make(reason, "unknown", { method: "tools/call" }).isRetryable, false)
     }
     for (const [httpStatus, expected] of [[undefined, false], [400, false], [429, true], [503, true]] as const) {
+      const failed = new McpError.AuthorizationFailed({ stage: "token", problem: "", status: httpStatus })
+      assert.strictEqual(McpError.make(failed, "refused").isRetryable, expected, String(httpStatus))
       const reason = new McpError.ServerError({ code: -32603, excerpt: "", httpStatus })
       assert.strictEqual(McpError.make(reason, "refused").isRetryable, expected, String(httpStatus))
     }

@@ -328,6 +328,8 @@ export const make = (options: Options): Duplex => {
 
   const close: Duplex["close"] = (error) => {
     if (closedBy !== undefined) return
+    // What was sent before this side closed still leaves, such as the cancellation of a call that ends with its client.
+    if (error.reason._tag === "ConnectionClosed" && error.reason.local && !isFlushing) flush()
     closedBy = error
     noise.flush()
     outbox.clear()

@@ -21,7 +21,7 @@ import * as ProcessOutcome from "./internal/ProcessOutcome.ts"
 import * as ServerProcess from "./internal/ServerProcess.ts"
 import { type Inbound, Transport } from "./Transport.ts"
 
-export { HostEnvironment, safeVariables } from "./internal/Environment.ts"
+export { HostEnvironment, type Inherit, safeVariables, type Variables } from "./internal/Environment.ts"
 
 /**
  * How to start a server.
@@ -129,11 +129,11 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
       Effect.gen(function*() {
         const variables = Environment.resolve(host, inheritEnv, env)
         const searched = Environment.searchPath(command, variables, host.platform)
+        const launched = { command, cwd, searched }
         const launch = yield* Launch.make({
-          command,
+          ...launched,
           args,
           platform: host.platform,
-          searched,
           settings: {
             cwd,
             env: variables,
@@ -151,7 +151,7 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
           exitWithin: shutdown?.exitWithin ?? defaultGrace,
           secrets,
           onStderr: options.onStderr ?? (() => Effect.void)
-        }).pipe(Effect.mapError((failure) => ProcessOutcome.spawnFailed(failure, command, searched)))
+        }).pipe(Effect.mapError((failure) => ProcessOutcome.spawnFailed(failure, launched)))
       }).pipe(Effect.mapError((reason) => McpError.make(reason, "unsent", { server: command })))
 
     return Transport.of({

@@ -75,6 +75,9 @@ const caseMillis = 30_000
 
 const maxMessageBytes = 256 * 1024
 
+// One count for all connections of a run: a peer that serves several of them can tell their requests apart.
+let nextId = 1
+
 type Incoming = Envelope.Request | Envelope.Notification
 
 type Settled =
@@ -189,9 +192,6 @@ const connect = (
 
     return { transport, connection, inbound: inboundMessages, diagnostics, open, result }
   })
-
-// One count for all connections of a run: a peer that serves several of them can tell their requests apart.
-let nextId = 1
 
 const report = (client: Client, method: string): Effect.Effect<Report, ContractViolation> =>
   Effect.map(client.result(method), (result) => ({
@@ -462,9 +462,10 @@ export const cases = (harness: Harness): ReadonlyArray<Case> => {
         const scope = yield* Scope.make()
         const client = yield* Scope.provide(connect(transport, harness.revision), scope)
         const ended = yield* Deferred.make<void>()
+        const fork = Effect.runForkWith(yield* Effect.context<never>())
         yield* client.open("first", {
           onSettled: () => {
-            Effect.runFork(Effect.ensuring(Scope.close(scope, Exit.void), Deferred.succeed(ended, undefined)))
+            fork(Effect.ensuring(Scope.close(scope, Exit.void), Deferred.succeed(ended, undefined)))
           }
         })
         const second = yield* client.open("second")

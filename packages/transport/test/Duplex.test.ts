@@ -176,6 +176,20 @@ describe("Duplex: what goes out", () => {
     ])
   })
 
+  verifiesPure("STD-17", "a cancel still leaves when this side closes in the same turn", async () => {
+    const { duplex, open, writes } = setUp()
+    const { cancel } = open(1)
+    await Promise.resolve()
+    cancel("stopped")
+    duplex.close(
+      McpError.make(new McpError.ConnectionClosed({ target: "server", local: true }), "unknown", { server: "server" })
+    )
+    assert.deepStrictEqual(writes.flat().map((text) => JSON.parse(text)), [
+      { jsonrpc: "2.0", id: 1, method: "tools/call" },
+      { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1, reason: "stopped" } }
+    ])
+  })
+
   verifiesPure("TMO-11", "a cancel without a reason has none", async () => {
     const { open, written } = setUp()
     const { cancel } = open(1)

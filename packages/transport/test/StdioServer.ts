@@ -7,7 +7,7 @@ import type * as Scope from "effect/Scope"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as StdioTransport from "../src/StdioTransport.ts"
-import type { Cancel, Connection, Outgoing } from "../src/Transport.ts"
+import type { Cancel, Connection, Outgoing, Transport } from "../src/Transport.ts"
 
 export const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
 
@@ -34,8 +34,10 @@ export const make = (options: Options = {}) =>
 
 /** Starts `server.mjs`, or what the options say. */
 export const start = (options: Options = {}): Effect.Effect<Server, McpError.McpError, Scope.Scope> =>
+  Effect.flatMap(make(options), connect)
+
+export const connect = (transport: Transport["Service"]): Effect.Effect<Server, McpError.McpError, Scope.Scope> =>
   Effect.gen(function*() {
-    const transport = yield* make(options)
     const inbound: Array<string> = []
     const diagnostics: Array<Diagnostic.Diagnostic> = []
     const connection = yield* transport.connect({

@@ -4,7 +4,11 @@ import type { McpError } from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { fixture, isRunning, type Options, pidOf, type Server, start } from "./StdioServer.ts"
 
 const server = fixture("server.mjs")
@@ -63,14 +67,15 @@ describe("StdioTransport: closing", () => {
 
   verifiesLive("PAIN-35", "a launcher that hands no signal on: both are gone", () =>
     Effect.gen(function*() {
-      const launched: Array<number> = []
+      const lines: Array<string> = []
       const pid = yield* during({
         args: [fixture("launcher.mjs"), server, "--stubborn"],
-        onStderr: (line) => Effect.sync(() => line.startsWith("launched ") && launched.push(Number(line.slice(9)))),
+        onStderr: (line) => Effect.sync(() => lines.push(line)),
         shutdown: swift
       }, ({ request }) => Effect.map(request("launch"), pidOf))
-      assert.strictEqual(launched[0], pid)
-      assert.isFalse(isRunning(pid))
+      const [, launched, launcher] = /^launched (\d+) by (\d+)$/.exec(lines[0] ?? "") ?? assert.fail(lines.join())
+      assert.strictEqual(Number(launched), pid)
+      assert.deepStrictEqual([pid, Number(launcher)].map(isRunning), [false, false])
     }))
 
   verifiesLive(
@@ -142,6 +147,32 @@ describe("StdioTransport: closing", () => {
       })
   )
 
+  verifiesLive(
+    "PAIN-35",
+    "when the host is killed the server sees the end of its stdin",
+    () =>
+      Effect.gen(function*() {
+        const host = yield* Effect.acquireRelease(
+          Effect.sync(() =>
+            spawn(
+              process.execPath,
+              ["--conditions=@mcp-effect/source", fixture("host.mjs"), "inherit", "--waits"],
+              { stdio: ["ignore", "pipe", "inherit"] }
+            )
+          ),
+          (host) => Effect.sync(() => host.kill("SIGKILL"))
+        )
+        const [pid] = yield* Effect.promise(() => once(host.stdout, "data"))
+        assert.isTrue(isRunning(Number(pid)))
+        host.kill("SIGKILL")
+        yield* Effect.repeat(Effect.sync(() => isRunning(Number(pid))), {
+          until: (running) => !running,
+          schedule: Schedule.spaced("10 millis")
+        })
+      }),
+    60_000
+  )
+
   it.live("what is pending fails with the end that this side made", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
@@ -201,21 +232,38 @@ describe("StdioTransport: a server that ends", () => {
       })
   )
 
-  it.live("a server that leaves its pipes to a process of its own has ended all the same", () =>
-    Effect.gen(function*() {
-      const { open, request } = yield* start({ shutdown: swift })
-      const left = pidOf(yield* request("spawnOnPipes"))
-      const { outcome } = open("silence")
-      const exited = yield* Effect.flip(request("exit", { code: 0 }))
-      assert.strictEqual(endOf(exited).exitCode, 0)
-      assert.strictEqual(endOf(yield* Effect.flip(outcome)).exitCode, 0)
-      assert.isTrue(isRunning(left))
-    }))
+  verifiesLive(
+    "PAIN-35",
+    "a server that leaves its pipes to a process of its own has ended all the same; both are gone after the close",
+    () =>
+      Effect.gen(function*() {
+        const left = yield* during({ shutdown: swift }, ({ open, request }) =>
+          Effect.gen(function*() {
+            const left = pidOf(yield* request("spawnOnPipes"))
+            const { outcome } = open("silence")
+            const exited = yield* Effect.flip(request("exit", { code: 0 }))
+            assert.strictEqual(endOf(exited).exitCode, 0)
+            assert.strictEqual(endOf(yield* Effect.flip(outcome)).exitCode, 0)
+            assert.isTrue(isRunning(left))
+            return left
+          }))
+        assert.isFalse(isRunning(left))
+      })
+  )
 
-  it.live("a server that closes its stdout, but does not exit, has ended too", () =>
-    Effect.gen(function*() {
-      const { request } = yield* start({ args: [server, "--lingering"], shutdown: swift })
-      const error = yield* Effect.flip(request("closeStdout"))
-      assert.deepStrictEqual(endOf(error), { exitCode: undefined, local: false, signal: undefined })
-    }))
+  for (const pipe of ["Stdout", "Stdin"]) {
+    it.live(`a server that closes its ${pipe.toLowerCase()}, but does not exit, has ended too`, () =>
+      Effect.gen(function*() {
+        const { connection, open } = yield* start({ args: [server, "--lingering"], shutdown: swift })
+        open(`close${pipe}`)
+        // Only who writes learns that nobody reads.
+        const calls = yield* Effect.forkChild(Effect.repeat(
+          Effect.sync(() => open("silence")),
+          Schedule.spaced("20 millis")
+        ))
+        const error = yield* connection.closed
+        yield* Fiber.interrupt(calls)
+        assert.deepStrictEqual(endOf(error), { exitCode: undefined, local: false, signal: undefined })
+      }))
+  }
 })

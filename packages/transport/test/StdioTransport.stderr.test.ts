@@ -128,6 +128,11 @@ describe("Stderr", () => {
   verifiesPure("ERR-08", "hides secrets, each line of them, also one that is cut in two by the limit", () => {
     const stderr = Stderr.make(["top-secret", "first line\nsecond line", "abc"])
     assert.deepStrictEqual(feed(stderr, "a top-secret b\nsecond line\nabc\n"), ["a <redacted> b", "<redacted>", "abc"])
+    assert.deepStrictEqual(feed(Stderr.make(["sk-12", "sk-123456"]), "key sk-123456\n"), ["key <redacted>"])
+    // A piece of an endless line ends inside the secret.
+    const endless = Stderr.make(["top-secret"])
+    const pieces = [...feed(endless, "x".repeat(65_530), "top-secret", "y".repeat(100)), ...endless.end()]
+    assert.strictEqual(pieces.join(""), `${"x".repeat(65_530)}<redacted>${"y".repeat(100)}`)
     // What is kept begins inside the secret.
     const cut = Stderr.make(["top-secret"])
     feed(cut, "top-secret", "y".repeat(4_100))

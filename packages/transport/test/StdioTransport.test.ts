@@ -11,7 +11,7 @@ import * as Redacted from "effect/Redacted"
 import * as path from "node:path"
 import * as StdioTransport from "../src/StdioTransport.ts"
 import { Transport } from "../src/Transport.ts"
-import { fixture, isRunning, make, pidOf, start } from "./StdioServer.ts"
+import { connect, fixture, isRunning, make, pidOf, start } from "./StdioServer.ts"
 
 const utf8 = new TextEncoder()
 
@@ -91,17 +91,26 @@ describe("StdioTransport: messages", () => {
       })
   )
 
-  verifiesLive("PAIN-42", "a malformed answer settles its call, and the next one works", () =>
-    Effect.gen(function*() {
-      const { open, request } = yield* start()
-      for (const members of ["\"result\":\"done\"", "\"error\":\"oops\"", "\"error\":{\"message\":\"no code\"}"]) {
-        const pending = open("silence")
-        const { received } = yield* request("received")
-        const { id } = JSON.parse((received as Array<string>).at(-2) ?? "")
-        yield* request("print", { text: `{"jsonrpc":"2.0","id":${id},${members}}\n` })
-        assert.strictEqual((yield* pending.outcome)._tag, "Malformed")
-      }
-    }))
+  verifiesLive(
+    "PAIN-42",
+    "malformed answers settle their calls at once, and the next one works",
+    () =>
+      Effect.gen(function*() {
+        const { open, request } = yield* start()
+        const shapes = [
+          "\"result\":\"done\"",
+          "\"result\":null",
+          "\"error\":\"oops\"",
+          "\"error\":{\"message\":\"no code\"}",
+          "\"_meta\":{}"
+        ]
+        const calls = shapes.map(() => open("silence"))
+        const answers = shapes.map((members, index) => `{"jsonrpc":"2.0","id":${index + 1},${members}}\n`)
+        yield* request("print", { text: answers.join("") })
+        const outcomes = yield* Effect.all(calls.map(({ outcome }) => outcome))
+        assert.deepStrictEqual(outcomes.map(({ _tag }) => _tag), Array(5).fill("Malformed"))
+      })
+  )
 
   verifiesLive(
     ["SEC-08", "STD-08"],
@@ -125,6 +134,26 @@ describe("StdioTransport: messages", () => {
         assert.strictEqual(String((yield* request("large", { bytes: 9_000_000 }))["text"]).length, 9_000_000)
       })
   )
+
+  verifiesLive(["PAIN-44", "STD-19"], "one whose id comes last is told by it", () =>
+    Effect.gen(function*() {
+      const { diagnostics, open, request } = yield* start({ maxMessageBytes: 10_000 })
+      const { outcome } = open("silence")
+      yield* request("print", { text: `{"jsonrpc":"2.0","result":{"text":"${"x".repeat(20_000)}"},"id":1}\n` })
+      const error = yield* Effect.flip(outcome)
+      // {"jsonrpc":"2.0","result":{"text":"…"},"id":1}: 45 bytes around the text.
+      assert.deepInclude(error.reason, { _tag: "MessageTooLarge", limit: 10_000, size: 20_045 })
+      assert.deepStrictEqual(diagnostics, [])
+    }))
+
+  verifiesLive("PAIN-43", "an answer of 80 MB takes under 3 s where the limit is raised", () =>
+    Effect.gen(function*() {
+      const { request } = yield* start({ maxMessageBytes: 100_000_000 })
+      const attempt = Effect.timed(request("large", { bytes: 80_000_000 }))
+      const attempts = [yield* attempt, yield* attempt, yield* attempt]
+      for (const [, { text }] of attempts) assert.strictEqual(String(text).length, 80_000_000)
+      assert.isBelow(Math.min(...attempts.map(([duration]) => Duration.toMillis(duration))), 3_000)
+    }), 60_000)
 
   verifiesLive("STD-19", "without a setting 64 MiB are the limit", () =>
     Effect.gen(function*() {
@@ -283,14 +312,18 @@ describe("StdioTransport: starting", () => {
         const args = ["--token", "hush"]
         const reasons = [
           yield* failureOf({ command: "/no/such/command", args }),
+          yield* failureOf({ command: fixture("server.mjs/below"), args }),
           yield* failureOf({ command: fixture("server.mjs"), args }),
           yield* failureOf({ command: process.execPath, args, cwd: "/no/such/directory" }),
+          yield* failureOf({ command: process.execPath, args, cwd: fixture("server.mjs") }),
           yield* failureOf({ command: process.execPath, args: [...args, "x".repeat(3_000_000)] }),
           yield* failureOf({ command: process.execPath, args: [...args, "a\0b"] })
         ]
         assert.deepStrictEqual(reasons.map(({ problem, searched }) => [problem, searched]), [
           ["not-found", []],
+          ["not-found", []],
           ["permission-denied", []],
+          ["working-directory", []],
           ["working-directory", []],
           ["other", []],
           ["other", []]
@@ -306,6 +339,14 @@ describe("StdioTransport: starting", () => {
         env: { PATH: path.dirname(process.execPath) }
       })
       assert.isTrue(isRunning(pidOf(yield* request("launch"))))
+    }))
+
+  it.live("a transport starts a process for each connection", () =>
+    Effect.gen(function*() {
+      const transport = yield* make()
+      const first = yield* connect(transport)
+      const second = yield* connect(transport)
+      assert.notStrictEqual(pidOf(yield* first.request("launch")), pidOf(yield* second.request("launch")))
     }))
 
   it.live("names itself, and tells configurations apart without giving values away", () =>

@@ -159,7 +159,15 @@ describe("Launch", () => {
     platform = "win32"
   ) =>
     Effect.map(
-      Launch.make({ command, args, platform, searched: ["C:\\nodejs"], settings: { env: {} }, fileSystem }),
+      Launch.make({
+        command,
+        args,
+        platform,
+        cwd: undefined,
+        searched: ["C:\\nodejs"],
+        settings: { env: {} },
+        fileSystem
+      }),
       (command) => command as ChildProcess.StandardCommand
     )
 

@@ -72,6 +72,9 @@ const details = (reason: McpError.McpErrorReason): Failure["details"] => {
       return challenges(reason)
     case "InsufficientScope":
       return [...said(reason.excerpt), ...challenges(reason)]
+    case "AuthorizationFailed":
+    case "InvalidGrant":
+      return said(reason.excerpt)
     default:
       return []
   }

@@ -27,7 +27,7 @@ import * as Calls from "./Calls.ts"
 import * as Completions from "./Completions.ts"
 import * as Interaction from "./Interaction.ts"
 import * as Link from "./Link.ts"
-import * as Mailbox from "./Mailbox.ts"
+import { Hot } from "./Mailbox.ts"
 import * as Prompts from "./Prompts.ts"
 import * as Read from "./Read.ts"
 import * as RequestText from "./RequestText.ts"
@@ -81,7 +81,7 @@ export const make = Effect.fnUntraced(function*<R>(
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   let logLevel = options.logLevel
 
-  const diagnostics = Mailbox.make<Diagnostic.Diagnostic>(() => {})
+  const diagnostics = new Hot<Diagnostic.Diagnostic>(() => {})
   const onDiagnostic = (diagnostic: Diagnostic.Diagnostic): void => {
     diagnostics.publish(diagnostic)
     fork(Effect.annotateLogs(Effect.logWarning(Diagnostic.describe(diagnostic)), { "mcp.server": server }))
@@ -90,8 +90,8 @@ export const make = Effect.fnUntraced(function*<R>(
     // The first loss is told at once, later ones at each power of ten.
     if (Number.isInteger(Math.log10(dropped))) onDiagnostic({ _tag: "MessagesDropped", stream, dropped })
   }
-  const notifications = Mailbox.make<Envelope.Notification>(onDrop("notifications"))
-  const logs = Mailbox.make<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
+  const notifications = new Hot<Envelope.Notification>(onDrop("notifications"))
+  const logs = new Hot<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
   const serverRequests = new ServerRequests(clock, fork, interaction)
 
   const link: Link.Link = yield* Link.make(transport, {
@@ -194,25 +194,42 @@ export const make = Effect.fnUntraced(function*<R>(
 
   if (options.lazy !== true) yield* link.current
 
+  const tools = Tools.make(
+    calls,
+    server,
+    onDiagnostic,
+    () =>
+      notifications.publish({
+        _tag: "Notification",
+        method: "notifications/tools/list_changed",
+        params: undefined
+      }),
+    tasks,
+    Object.hasOwn(options.extensions ?? {}, McpTask.extension)
+  )
+  const prompts = Prompts.make(calls, onDiagnostic)
+  const resources = Resources.make(calls, onDiagnostic)
+
+  // Written out, since an object that is put together from others by spreading takes several times the memory.
   return {
-    ...Tools.make(
-      calls,
-      server,
-      onDiagnostic,
-      () =>
-        notifications.publish({
-          _tag: "Notification",
-          method: "notifications/tools/list_changed",
-          params: undefined
-        }),
-      tasks,
-      Object.hasOwn(options.extensions ?? {}, McpTask.extension)
-    ),
+    listTools: tools.listTools,
+    toolPages: tools.toolPages,
+    callTool: tools.callTool,
+    call: tools.call,
+    callToolStream: tools.callToolStream,
+    callTools: tools.callTools,
+    startTool: tools.startTool,
     task: tasks.restore,
     listTasks: tasks.list,
-    ...Prompts.make(calls, onDiagnostic),
-    ...Resources.make(calls, onDiagnostic),
-    ...Completions.make(calls),
+    listPrompts: prompts.listPrompts,
+    promptPages: prompts.promptPages,
+    getPrompt: prompts.getPrompt,
+    listResources: resources.listResources,
+    resourcePages: resources.resourcePages,
+    listResourceTemplates: resources.listResourceTemplates,
+    resourceTemplatePages: resources.resourceTemplatePages,
+    readResource: resources.readResource,
+    complete: Completions.make(calls).complete,
     ping: (request) =>
       run({
         method: "ping",

@@ -154,11 +154,12 @@ export const make = Effect.fnUntraced(function*(
     })
   })
 
-  const closedHere = McpError.make(
-    new McpError.ConnectionClosed({ target: transport.target, local: true }),
-    "unsent",
-    { server: transport.target }
-  )
+  const closedHere = (): McpError.McpError =>
+    McpError.make(
+      new McpError.ConnectionClosed({ target: transport.target, local: true }),
+      "unsent",
+      { server: transport.target }
+    )
 
   const settle = Effect.fnUntraced(function*(
     deferred: Deferred.Deferred<Session.Session, McpError.McpError>,
@@ -174,7 +175,7 @@ export const make = Effect.fnUntraced(function*(
       return
     }
     // Without an error of its own the attempt was ended with the client, or by a defect, which stays one.
-    const error = Option.getOrElse(Exit.findErrorOption(exit), () => closedHere)
+    const error = Option.getOrElse(Exit.findErrorOption(exit), closedHere)
     yield* SubscriptionRef.set(state, { _tag: "Failed", generation, error })
     yield* Cause.hasDies(exit.cause) ? Deferred.failCause(deferred, exit.cause) : Deferred.fail(deferred, error)
   })
@@ -201,7 +202,7 @@ export const make = Effect.fnUntraced(function*(
 
   const current = Effect.suspend(() => {
     if (session !== undefined) return Effect.succeed(session)
-    if (closed) return Effect.fail(closedHere)
+    if (closed) return Effect.fail(closedHere())
     if (attempt !== undefined) return Deferred.await(attempt)
     const deferred = Deferred.makeUnsafe<Session.Session, McpError.McpError>()
     attempt = deferred

@@ -85,6 +85,9 @@ export class ServerRequests {
         Effect.catch((error: McpError.McpError) =>
           Effect.logDebug(`The answer to a request of ${requests.server} could not be sent: ${error.reason._tag}`)
         ),
+        // Nobody waits for the answer once the connection is gone.
+        Effect.raceFirst(requests.connection.closed),
+        Effect.asVoid,
         Effect.ensuring(Effect.sync(done))
       )
     )

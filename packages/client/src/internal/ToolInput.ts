@@ -86,6 +86,17 @@ export const declaresProperty = (inputSchema: Json.JsonObject, name: string): bo
     return properties !== undefined && Object.hasOwn(properties, name)
   })
 
+/** Why arguments cannot be checked by a schema, if they cannot; the server decides about them then. */
+export const unusable = (inputSchema: Json.JsonObject): string | undefined => {
+  if (Object.hasOwn(inputSchema, "$schema") && typeof inputSchema["$schema"] !== "string") {
+    return "its $schema is not a string"
+  }
+  const dangling = conjuncts(inputSchema).some((schema) =>
+    Object.hasOwn(schema, "$ref") && resolve(inputSchema, schema["$ref"]) === undefined
+  )
+  return dangling ? "a $ref leads nowhere within the schema, and none is followed out of it" : undefined
+}
+
 /** Why a call must not be sent, if it must not. */
 export const problem = (
   tool: { readonly name: string; readonly inputSchema: Json.JsonObject },

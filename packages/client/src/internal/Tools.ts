@@ -2,7 +2,7 @@
  * Tools: lists and calls (2026-07-28 server/tools).
  */
 import type { Diagnostic, Envelope, Json, ToolCall } from "@mcp-effect/protocol"
-import { McpError, Tool } from "@mcp-effect/protocol"
+import { McpError, PeerText, Tool } from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -70,6 +70,16 @@ export const make = (
   const unsent = (reason: McpError.McpErrorReason): Effect.Effect<never, McpError.McpError> =>
     Effect.fail(McpError.make(reason, "unsent", { server, method: "tools/call" }))
 
+  const examined = new WeakSet<Tool.Tool>()
+
+  /** Tells once of a definition whose schema checks nothing. */
+  const examine = (tool: Tool.Tool): void => {
+    if (examined.has(tool)) return
+    examined.add(tool)
+    const problem = ToolInput.unusable(tool.inputSchema)
+    if (problem !== undefined) onDiagnostic({ _tag: "SchemaUnusable", tool: PeerText.excerpt(tool.name), problem })
+  }
+
   /** Reads the list on behalf of a call, within the time that the call has. */
   const refresh = (options: RunOptions): Effect.Effect<unknown, McpError.McpError> =>
     list.all({ idleTimeout: options.idleTimeout, signal: options.signal, deadlineAt: options.deadlineAt })
@@ -102,6 +112,7 @@ export const make = (
       routingParams: (session) => {
         const tool = definitions.get(name)
         if (tool === undefined) return Result.succeed(undefined)
+        examine(tool)
         const problem = ToolInput.problem(tool, given)
         if (problem !== undefined) return Result.fail(problem)
         return mirrorsArguments(session) ? definitions.mirrored(tool, given) : Result.succeed(undefined)

@@ -1,20 +1,18 @@
 /**
  * The command that starts a server, as Effect's spawner takes it.
  */
-import { McpError } from "@mcp-effect/protocol"
+import type { McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as ChildProcess from "effect/process/ChildProcess"
 import * as Redacted from "effect/Redacted"
 import * as Environment from "./Environment.ts"
+import * as ProcessOutcome from "./ProcessOutcome.ts"
 import * as WindowsCommand from "./WindowsCommand.ts"
 
-export interface Options {
-  readonly command: string
+export interface Options extends ProcessOutcome.Launched {
   readonly args: ReadonlyArray<string | Redacted.Redacted>
   readonly platform: string
-  /** The directories that the command is looked up in. */
-  readonly searched: ReadonlyArray<string>
   readonly settings: ChildProcess.CommandOptions
   /** Where to look for batch files on Windows; without it only `.exe` and `.com` files are found there. */
   readonly fileSystem: FileSystem.FileSystem | undefined
@@ -23,30 +21,22 @@ export interface Options {
 export const reveal = (value: string | Redacted.Redacted): string =>
   Redacted.isRedacted(value) ? Redacted.value(value) : value
 
-const failed = (options: Options, problem: McpError.SpawnFailed["problem"], detail?: string) =>
-  new McpError.SpawnFailed({
-    command: options.command,
-    searched: options.searched,
-    problem,
-    cause: detail === undefined ? undefined : new Error(detail)
-  })
-
 const makeOnWindows = (options: Options, fileSystem: FileSystem.FileSystem) =>
   Effect.gen(function*() {
-    const { args, command, searched, settings } = options
+    const { args, command, cwd, searched, settings } = options
     const extensions = Environment.valueOf(settings.env ?? {}, "win32", "PATHEXT")
     const file = yield* WindowsCommand.locate(fileSystem, {
       command,
-      cwd: settings.cwd,
+      cwd,
       searched,
       extensions: extensions === undefined ? undefined : reveal(extensions)
     })
-    if (file === undefined) return yield* failed(options, "not-found")
+    if (file === undefined) return yield* ProcessOutcome.notStarted(options, "not-found", undefined)
     if (!WindowsCommand.isBatch(file)) return ChildProcess.make(file, args, settings)
     const script = WindowsCommand.batchScript(file, args.map(reveal))
-    return script === undefined
-      ? yield* failed(options, "other", "An argument with a line break cannot be given to a batch file")
-      : ChildProcess.make(script, { ...settings, shell: true })
+    if (script !== undefined) return ChildProcess.make(script, { ...settings, shell: true })
+    const problem = "An argument with a line break cannot be given to a batch file"
+    return yield* ProcessOutcome.notStarted(options, "other", problem)
   })
 
 export const make = (options: Options): Effect.Effect<ChildProcess.Command, McpError.SpawnFailed> =>

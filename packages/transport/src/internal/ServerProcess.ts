@@ -46,7 +46,7 @@ const inRealTime = Effect.provideService(Clock.Clock, realClock)
 const exitAfterPipe = "1 second"
 
 // How long the pipes of an exited process are read on. They end at once, unless a process it started holds them open.
-const lastOutput = "500 millis"
+const lastOutput = "1 second"
 
 const fork = <A>(effect: Effect.Effect<A>, scope: Scope.Scope): Effect.Effect<Fiber.Fiber<A>> =>
   Effect.forkIn(effect, scope, { startImmediately: true })
@@ -54,7 +54,7 @@ const fork = <A>(effect: Effect.Effect<A>, scope: Scope.Scope): Effect.Effect<Fi
 export const open = (
   spawner: ChildProcessSpawner["Service"],
   options: Options
-): Effect.Effect<ServerProcess, Parameters<typeof ProcessOutcome.spawnFailed>[0]> =>
+): Effect.Effect<ServerProcess, ProcessOutcome.SpawnFailure> =>
   Effect.gen(function*() {
     const { inbound, target } = options
 
@@ -63,7 +63,8 @@ export const open = (
     const processScope = yield* Scope.make()
     const handle = yield* spawner.spawn(options.command).pipe(
       Scope.provide(processScope),
-      Effect.catchDefect((defect) => Effect.fail({ defect }))
+      Effect.catchDefect((defect) => Effect.fail({ defect })),
+      Effect.tapError(() => Scope.close(processScope, Exit.void))
     )
     const startedAt = realClock.monotonicTimeNanosUnsafe()
 
@@ -145,6 +146,7 @@ export const open = (
       if (!feed.end()) yield* Fiber.interrupt(feeder)
       yield* Effect.timeoutOption(exited, options.exitWithin)
       yield* Scope.close(processScope, Exit.void)
+      yield* Effect.timeoutOption(Fiber.await(drain), lastOutput)
       yield* Scope.close(pipes, Exit.void)
     }).pipe(inRealTime)
 

@@ -25,8 +25,10 @@ export interface Stderr {
 /** Creates a reader. `secrets` are values that this side gave to the server and that it must not give away. */
 export const make = (secrets: ReadonlyArray<string>): Stderr => {
   const decoder = new TextDecoder()
+  // The longest first: one may hold another.
   const hidden = secrets.flatMap((secret) => secret.split(/\r?\n/)).filter(({ length }) => length >= shortestSecret)
-  const longest = hidden.reduce((most, { length }) => Math.max(most, length), 0)
+    .sort((one, other) => other.length - one.length)
+  const longest = hidden[0]?.length ?? 0
   const capacity = tailLength + longest
   let rest = ""
   let recent = ""
@@ -44,7 +46,9 @@ export const make = (secrets: ReadonlyArray<string>): Stderr => {
     const [first = "", ...others] = text.split("\n")
     const lines = [rest + first, ...others]
     rest = lines.pop() ?? ""
-    while (rest.length >= fragmentLength) {
+    // The longest secret more is kept, so that none is cut in two.
+    while (rest.length >= fragmentLength + longest) {
+      rest = redact(rest)
       lines.push(rest.slice(0, fragmentLength))
       rest = rest.slice(fragmentLength)
     }
