@@ -328,9 +328,15 @@ export const make = (options: Options): Duplex => {
 
   const close: Duplex["close"] = (error) => {
     if (closedBy !== undefined) return
-    // What was sent before this side closed still leaves, such as the cancellation of a call that ends with its client.
-    if (error.reason._tag === "ConnectionClosed" && error.reason.local && !isFlushing) flush()
     closedBy = error
+    if (error.reason._tag === "ConnectionClosed" && error.reason.local && !isFlushing) {
+      // What was said before this side closed still leaves, such as the cancellation of a call that ends with its
+      // client. A request does not: nobody would take its answer.
+      for (const entry of outbox) {
+        if (entry.request !== undefined) takeBack(entry)
+      }
+      flush()
+    }
     noise.flush()
     outbox.clear()
     waiting = 0

@@ -568,6 +568,24 @@ describe("Duplex: the end", () => {
     assert.strictEqual(await Effect.runPromise(duplex.connection.closed), gone)
   })
 
+  it("what was said before this side closed still leaves, except requests", async () => {
+    const closedHere = McpError.make(new McpError.ConnectionClosed({ target: "server", local: true }), "unknown")
+    for (const [reason, leaves] of [[closedHere, true], [gone, false]] as const) {
+      const { duplex, open, written } = setUp()
+      const { cancel } = open(1)
+      await flush()
+      cancel("the client closes")
+      const waiting = open(2)
+      duplex.close(reason)
+      await flush()
+      assert.strictEqual(failureOf(waiting.events).delivery, "unsent")
+      assert.deepStrictEqual(
+        written().map(({ method }) => method),
+        leaves ? ["tools/call", "notifications/cancelled"] : ["tools/call"]
+      )
+    }
+  })
+
   it("afterwards requests and notifications fail unsent, nothing is written and nothing is taken", async () => {
     const { duplex, inbound, open, receive, writes } = setUp()
     const { cancel } = open(1)

@@ -15,10 +15,10 @@ const server = fixture("server.mjs")
 const swift = { exitWithin: "100 millis", forceKillAfter: "300 millis" } as const
 
 /** Starts a server, lets `use` have it, closes it, and gives what `use` gave. */
-const during = <A>(
+const during = <A, E>(
   options: Options,
-  use: (server: Server) => Effect.Effect<A, McpError.McpError>
-): Effect.Effect<A, McpError.McpError> => Effect.scoped(Effect.flatMap(start(options), use))
+  use: (server: Server) => Effect.Effect<A, E>
+): Effect.Effect<A, E | McpError.McpError> => Effect.scoped(Effect.flatMap(start(options), use))
 
 const closedReason = (error: McpError.McpError) =>
   error.reason._tag === "ConnectionClosed" ? error.reason : assert.fail(`${error}`)
@@ -156,7 +156,7 @@ describe("StdioTransport: closing", () => {
           Effect.sync(() =>
             spawn(
               process.execPath,
-              ["--conditions=@mcp-effect/source", fixture("host.mjs"), "inherit", "--waits"],
+              ["--conditions=@mcp-effect/source", fixture("host.mjs"), "default", "--waits"],
               { stdio: ["ignore", "pipe", "inherit"] }
             )
           ),
@@ -172,6 +172,25 @@ describe("StdioTransport: closing", () => {
       }),
     60_000
   )
+
+  verifiesLive("STD-17", "a cancel just before the close still arrives", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      yield* during(
+        { args: [server, "--telling"], onStderr: (line) => Effect.sync(() => lines.push(line)) },
+        ({ open, request }) =>
+          Effect.gen(function*() {
+            const { cancel } = open("silence")
+            yield* request("echo")
+            cancel(undefined)
+          })
+      )
+      assert.deepStrictEqual(lines.map((line) => JSON.parse(line).method), [
+        "silence",
+        "echo",
+        "notifications/cancelled"
+      ])
+    }))
 
   it.live("what is pending fails with the end that this side made", () =>
     Effect.gen(function*() {

@@ -72,12 +72,17 @@ describe("StdioTransport: stderr", () => {
       })
     )
 
-  verifiesLive("PAIN-40", "nothing reaches the terminal unless asked for", () =>
-    Effect.gen(function*() {
-      assert.deepStrictEqual(yield* terminalOf("default"), { stdout: "", stderr: "" })
-      assert.deepStrictEqual(yield* terminalOf("ignore"), { stdout: "", stderr: "" })
-      assert.deepStrictEqual(yield* terminalOf("inherit"), { stdout: "", stderr: "a complaint\n" })
-    }), 60_000)
+  verifiesLive(
+    "PAIN-40",
+    "nothing reaches the terminal unless asked for, nor keeps the program from its end",
+    () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* terminalOf("default"), { stdout: "", stderr: "" })
+        assert.deepStrictEqual(yield* terminalOf("ignore"), { stdout: "", stderr: "" })
+        assert.deepStrictEqual(yield* terminalOf("inherit"), { stdout: "", stderr: "a complaint\n" })
+      }),
+    60_000
+  )
 
   verifiesLive(
     ["PAIN-37", "ERR-08"],

@@ -21,6 +21,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as ClientOptions from "../ClientOptions.ts"
+import * as Deprecations from "../Deprecations.ts"
 import type { McpClient, Negotiated } from "../McpClient.ts"
 import * as McpTask from "../McpTask.ts"
 import * as Calls from "./Calls.ts"
@@ -92,6 +93,13 @@ export const make = Effect.fnUntraced(function*<R>(
   }
   const notifications = new Hot<Envelope.Notification>(onDrop("notifications"))
   const logs = new Hot<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
+  let isLoggingNoticed = false
+  const noticeLogging = (): void => {
+    if (isLoggingNoticed) return
+    isLoggingNoticed = true
+    fork(Deprecations.notice("logging"))
+  }
+  if (logLevel !== undefined) noticeLogging()
   const serverRequests = new ServerRequests(clock, fork, interaction)
 
   const link: Link.Link = yield* Link.make(transport, {
@@ -125,6 +133,7 @@ export const make = Effect.fnUntraced(function*<R>(
       notifications.publish(notification)
       const message = Read.logMessage(notification)
       if (message === undefined) return
+      noticeLogging()
       logs.publish(message)
       if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
     },
@@ -245,6 +254,7 @@ export const make = Effect.fnUntraced(function*<R>(
           { server, method: "logging/setLevel" }
         ))
       }
+      noticeLogging()
       return Effect.flatMap(link.current, (session) => {
         if (session.revision.logLevel === "request") {
           logLevel = level

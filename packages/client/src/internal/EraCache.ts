@@ -6,7 +6,7 @@
 import * as Context from "effect/Context"
 
 /** How many servers are remembered. */
-export const capacity = 1_000
+const capacity = 1_000
 
 export interface EraCache {
   readonly endsOnProbe: (fingerprint: string) => boolean

@@ -42,9 +42,6 @@ export interface Interaction {
   readonly rootsChanges: Stream.Stream<unknown> | undefined
 }
 
-/** The methods that a server may ask with. */
-export const methods = ["elicitation/create", "sampling/createMessage", "roots/list"] as const
-
 const userRejected = -1
 
 const unhandled = (method: string): Refusal => ({
@@ -62,7 +59,7 @@ const elicitResult = Decode.validator(Elicitation.ElicitResult)
 const listRootsResult = Decode.validator(Roots.ListRootsResult)
 
 /** Whether a root is one that may be told: a `file:` URI whose path does not climb. */
-export const isRootUri = (uri: string): boolean => {
+const isRootUri = (uri: string): boolean => {
   if (!uri.startsWith("file://") || !URL.canParse(uri)) return false
   try {
     return !decodeURIComponent(uri).split(/[/\\]/).includes("..")

@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
 /** How many values wait for one listener before the oldest is dropped. */
-export const capacity = 1024
+const capacity = 1_024
 
 /** A hot source of values. */
 export class Hot<in out A> {

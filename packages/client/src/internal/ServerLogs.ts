@@ -6,7 +6,7 @@ import { type Logging, PeerText } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 
 /** How much of one message is logged, in characters. */
-export const maxLength = 4_096
+const maxLength = 4_096
 
 const text = (data: unknown): string => {
   if (typeof data === "string") return data

@@ -10,7 +10,7 @@ import type { InFlight } from "./Pending.ts"
 import type { Requests } from "./Requests.ts"
 
 /** How many answers may be under way at once; a server cannot make the client work without bound (SEC). */
-export const maxConcurrentReplies = 8
+const maxConcurrentReplies = 8
 
 const saturationLogMillis = 5_000
 

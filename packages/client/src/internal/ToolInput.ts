@@ -4,7 +4,7 @@
 import { Json, McpError, PeerText } from "@mcp-effect/protocol"
 
 /** The dialects of JSON Schema that this library reads (2026-07-28 basic/index, JSON Schema usage). */
-export const supportedDialects: ReadonlyArray<string> = [
+const supportedDialects: ReadonlyArray<string> = [
   "https://json-schema.org/draft/2020-12/schema",
   "https://json-schema.org/draft/2019-09/schema",
   "http://json-schema.org/draft-07/schema#"
@@ -16,7 +16,7 @@ const canonical = (uri: string): string => uri.replace(/^https?:\/\//, "").repla
 const supported: ReadonlySet<string> = new Set(supportedDialects.map(canonical))
 
 /** The dialect a schema declares, when it is one that this library does not read. None declared means 2020-12. */
-export const unsupportedDialect = (schema: Json.JsonObject): string | undefined => {
+const unsupportedDialect = (schema: Json.JsonObject): string | undefined => {
   if (!Object.hasOwn(schema, "$schema")) return undefined
   const dialect = schema["$schema"]
   return typeof dialect === "string" && !supported.has(canonical(dialect)) ? PeerText.excerpt(dialect) : undefined
