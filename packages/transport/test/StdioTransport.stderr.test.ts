@@ -136,7 +136,7 @@ describe("Stderr", () => {
     assert.deepStrictEqual(feed(Stderr.make(["sk-12", "sk-123456"]), "key sk-123456\n"), ["key <redacted>"])
     // A piece of an endless line ends inside the secret.
     const endless = Stderr.make(["top-secret"])
-    const pieces = [...feed(endless, "x".repeat(65_530), "top-secret", "y".repeat(100)), ...endless.end()]
+    const pieces = [...feed(endless, `${"x".repeat(65_530)}top-se`, "cret", "y".repeat(100)), ...endless.end()]
     assert.strictEqual(pieces.join(""), `${"x".repeat(65_530)}<redacted>${"y".repeat(100)}`)
     // What is kept begins inside the secret.
     const cut = Stderr.make(["top-secret"])
