@@ -100,7 +100,6 @@ for (const [name, httpClient] of TestClient.httpClients) {
             yield* client.response("initialize")
             yield* client.connection.established(modern)
             yield* client.response("tools/list")
-            assert.isUndefined(client.connection.standby)
           }))
           const stateless = yield* TestServer.serve((_request, response) => response.result({}))
           yield* Effect.scoped(Effect.gen(function*() {

@@ -54,13 +54,15 @@ const read = (
   peer: HttpPeer.HttpPeer,
   exchange: Exchange,
   response: HttpClientResponse,
-  sessionId: string | undefined
+  sessionId: string | undefined,
+  /** Marks that what it is given reads the body. */
+  taking: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 ): Effect.Effect<never, HttpFailure.Failure> => {
   const { headers, status } = response
   const textOptions = { maxBytes: peer.maxMessageBytes, onChunk: () => {} }
   if (status < 200 || status > 299) {
     return Effect.flatMap(
-      Effect.zip(Body.hint(response, headers, textOptions), Clock.currentTimeMillis),
+      Effect.zip(taking(Body.hint(response, headers, textOptions)), Clock.currentTimeMillis),
       ([text, nowMillis]) => {
         const inSession = sessionId !== undefined
         if (sessionId !== undefined && status === 404) peer.session.expire(sessionId)
@@ -71,7 +73,7 @@ const read = (
     )
   }
   if (HttpFailure.mediaType(headers) !== "text/event-stream") {
-    return Effect.flatMap(Body.hint(response, headers, textOptions), (text) =>
+    return Effect.flatMap(taking(Body.hint(response, headers, textOptions)), (text) =>
       Effect.fail(refused(
         new McpError.MalformedMessage({
           problem: "the standby stream is not text/event-stream",
@@ -86,13 +88,13 @@ const read = (
     maxEventBytes: peer.maxEventBytes,
     onData: (data) => take(peer, exchange, data)
   })
-  return Stream.runForEachArray(Body.stream(response, headers), (chunks) => {
+  return taking(Stream.runForEachArray(Body.stream(response, headers), (chunks) => {
     exchange.onActivity(0)
     for (const chunk of chunks) {
       if (!events.feed(chunk)) return Effect.fail(new Body.BodyTooLarge({ limit: peer.maxEventBytes }))
     }
     return Effect.void
-  }).pipe(
+  })).pipe(
     Effect.matchEffect({
       onSuccess: () => Effect.fail(ended(undefined)),
       onFailure: (error) => Effect.fail(ended(error))
@@ -118,7 +120,21 @@ export const open = (
   )
   let isCancelled = false
   const fiber = Effect.runForkWith(Context.merge(context, peer.overrides))(
-    Effect.flatMap(HttpPeer.execute(peer, request), (response) => read(peer, exchange, response, sessionId))
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(HttpPeer.execute(peer, request)), (response) => {
+        // A body that nobody began to read would keep its connection open.
+        let isTaken = false
+        const taking = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+          Effect.suspend(() => {
+            isTaken = true
+            return effect
+          })
+        return Effect.ensuring(
+          restore(Effect.suspend(() => read(peer, exchange, response, sessionId, taking))),
+          Effect.suspend(() => isTaken ? Effect.void : Body.discard(response))
+        )
+      })
+    )
   )
   Fiber.runIn(fiber, peer.scope)
   fiber.addObserver((exit) => {
