@@ -17,39 +17,59 @@ const parseJson = (text: string): Result.Result<unknown, string> => {
   }
 }
 
-interface Pair {
+/** A value that has no type yet. */
+export interface Pair {
   readonly key: string
   readonly value: string
   /** Written `key:=value`. */
   readonly raw: boolean
 }
 
-const splitPair = (word: string, withRaw: boolean): Result.Result<Pair, UsageError> => {
+/** What the words are for. */
+type Kind = "argument" | "answer"
+
+const splitPair = (word: string, withRaw: boolean, kind: Kind): Result.Result<Pair, UsageError> => {
   const equals = word.indexOf("=")
   const raw = withRaw && equals > 0 && word[equals - 1] === ":"
   const key = word.slice(0, raw ? equals - 1 : Math.max(equals, 0))
   if (key === "") {
     return fail(
-      `Not an argument: ${PeerText.excerpt(word, 60)}`,
-      "arguments are written key=value, and the server's command stands after --"
+      `Not an ${kind}: ${PeerText.excerpt(word, 60)}`,
+      `${kind}s are written key=value, and the server's command stands after --`
     )
   }
   return Result.succeed({ key, value: word.slice(equals + 1), raw })
 }
 
-// Objects are made of entries, which sets even a member called `__proto__` as a plain member.
-const collect = <A>(
+const collect = (
   words: ReadonlyArray<string>,
   withRaw: boolean,
+  kind: Kind
+): Result.Result<ReadonlyMap<string, Pair>, UsageError> =>
+  Result.gen(function*() {
+    const pairs = new Map<string, Pair>()
+    for (const word of words) {
+      const pair = yield* splitPair(word, withRaw, kind)
+      if (pairs.has(pair.key)) return yield* fail(`The ${kind} ${pair.key} is given twice`)
+      pairs.set(pair.key, pair)
+    }
+    return pairs
+  })
+
+/** Splits words of the form `key=value` or `key:=json`, each key once. */
+export const pairs = (
+  words: ReadonlyArray<string>,
+  kind: Kind
+): Result.Result<ReadonlyMap<string, Pair>, UsageError> => collect(words, true, kind)
+
+// Objects are made of entries, which sets even a member called `__proto__` as a plain member.
+const object = <A>(
+  pairs: ReadonlyMap<string, Pair>,
   read: (pair: Pair) => Result.Result<A, UsageError>
 ): Result.Result<{ readonly [key: string]: A }, UsageError> =>
   Result.gen(function*() {
-    const entries = new Map<string, A>()
-    for (const word of words) {
-      const pair = yield* splitPair(word, withRaw)
-      if (entries.has(pair.key)) return yield* fail(`The argument ${pair.key} is given twice`)
-      entries.set(pair.key, yield* read(pair))
-    }
+    const entries: Array<readonly [string, A]> = []
+    for (const [key, pair] of pairs) entries.push([key, yield* read(pair)])
     return Object.fromEntries(entries)
   })
 
@@ -61,9 +81,14 @@ const matches = (value: unknown, types: ReadonlySet<InputSchema.JsonType>): bool
 const isExact = (value: unknown): boolean =>
   typeof value !== "number" || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
 
-const convert = (
+/**
+ * Gives a value its type: that of the JSON that it is written as, or one of `types`. A value is a string wherever they
+ * allow a string or are not known.
+ */
+export const convert = (
   { key, raw, value }: Pair,
-  types: ReadonlySet<InputSchema.JsonType> | undefined
+  types: ReadonlySet<InputSchema.JsonType> | undefined,
+  kind: Kind
 ): Result.Result<unknown, UsageError> => {
   if (!raw && (types === undefined || types.has("string"))) return Result.succeed(value)
   const parsed = parseJson(value)
@@ -76,7 +101,7 @@ const convert = (
   const expected = types ?? new Set()
   if (Result.isFailure(parsed) || !matches(parsed.success, expected)) {
     return fail(
-      `The argument ${key} must be ${InputSchema.describeTypes(expected)}, not ${PeerText.excerpt(value, 60)}`,
+      `The ${kind} ${key} must be ${InputSchema.describeTypes(expected)}, not ${PeerText.excerpt(value, 60)}`,
       expected.has("array")
         ? `for instance: '${key}=["a","b"]'`
         : expected.has("object")
@@ -86,7 +111,7 @@ const convert = (
   }
   return isExact(parsed.success)
     ? Result.succeed(parsed.success)
-    : fail(`The argument ${key} is a number that JSON cannot carry exactly: ${PeerText.excerpt(value, 60)}`)
+    : fail(`The ${kind} ${key} is a number that JSON cannot carry exactly: ${PeerText.excerpt(value, 60)}`)
 }
 
 /**
@@ -102,12 +127,12 @@ export const forTool = (
   const name = PeerText.excerpt(tool.name)
   const usage = PeerText.excerpt(`${tool.name} ${InputSchema.synopsis(tool.inputSchema)}`.trim(), 1_000)
   return Result.gen(function*() {
-    const args = yield* collect(words, true, (pair) => {
+    const args = yield* object(yield* pairs(words, "argument"), (pair) => {
       const declared = parameters.get(pair.key)
-      if (declared !== undefined) return convert(pair, declared.types)
+      if (declared !== undefined) return convert(pair, declared.types, "argument")
       return others === "forbidden"
         ? fail(`The tool ${name} has no argument ${PeerText.excerpt(pair.key, 60)}`, `it is called so: ${usage}`)
-        : convert(pair, others)
+        : convert(pair, others, "argument")
     })
     const missing = Array.from(parameters.values()).filter((parameter) =>
       parameter.required && !Object.hasOwn(args, parameter.name)
@@ -123,7 +148,7 @@ export const forTool = (
 export const strings = (
   words: ReadonlyArray<string>
 ): Result.Result<{ readonly [key: string]: string }, UsageError> =>
-  collect(words, false, ({ value }) => Result.succeed(value))
+  Result.flatMap(collect(words, false, "argument"), (pairs) => object(pairs, ({ value }) => Result.succeed(value)))
 
 /** Reads the arguments of a tool from a JSON object. */
 export const fromJson = (text: string, source: string): Result.Result<Json.JsonObject, UsageError> => {

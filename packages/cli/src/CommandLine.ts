@@ -12,13 +12,27 @@ import { complete } from "./commands/Complete.ts"
 import { info, ping } from "./commands/Info.ts"
 import { prompts, resources, templates, tools } from "./commands/Lists.ts"
 import { prompt, read } from "./commands/Read.ts"
+import { taskCommands, tasks } from "./commands/Tasks.ts"
 import * as ExitCode from "./ExitCode.ts"
 import { root } from "./Flags.ts"
 import { Output } from "./Output.ts"
 import { version } from "./Version.ts"
 
 const command = root.pipe(
-  Command.withSubcommands([info, tools, call, prompts, prompt, resources, templates, read, complete, ping]),
+  Command.withSubcommands([
+    info,
+    tools,
+    call,
+    tasks,
+    taskCommands,
+    prompts,
+    prompt,
+    resources,
+    templates,
+    read,
+    complete,
+    ping
+  ]),
   Command.withDescription(
     "List and call what an MCP server offers, and find out why one does not answer.\n\n"
       + "  The server is a command after --, which is started and ended, or a URL: after --, by --url, or behind a\n"

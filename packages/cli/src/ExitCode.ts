@@ -4,7 +4,7 @@
 import type { McpError } from "@mcp-effect/protocol"
 
 export const ok = 0
-/** The tool ran and reported an error, or the output could not be written. */
+/** The tool ran and reported an error, its task was cancelled, or the output could not be written. */
 export const failed = 1
 /** What was typed is not usable. */
 export const usage = 2
@@ -26,7 +26,7 @@ export const hungUp = 129
 /** The lines of the help. */
 export const descriptions: ReadonlyArray<readonly [code: string, meaning: string]> = [
   ["0", "it worked"],
-  ["1", "the tool reported an error, or the output could not be written"],
+  ["1", "the tool reported an error, its task was cancelled, or the output could not be written"],
   ["2", "the command line or an argument is not usable"],
   ["3", "the server cannot be reached: not started, no connection, no common revision"],
   ["4", "the server answered with an error, or broke the protocol"],
@@ -34,6 +34,20 @@ export const descriptions: ReadonlyArray<readonly [code: string, meaning: string
   ["6", "the server requires authorization, or more of it"],
   ["130", "cancelled by Ctrl-C"]
 ]
+
+const ofTask = (problem: McpError.TaskFailed["problem"]): number => {
+  switch (problem) {
+    case "cancelled":
+      return failed
+    case "failed":
+    case "not-found":
+      return protocol
+    case "expired":
+      return timeout
+    case "session-ended":
+      return unreachable
+  }
+}
 
 /** The exit code for a failure of the client. */
 export const ofReason = (reason: McpError.McpErrorReason): number => {
@@ -60,7 +74,10 @@ export const ofReason = (reason: McpError.McpErrorReason): number => {
     case "CapabilityMissing":
     case "SchemaUnsupported":
     case "OutputInvalid":
+    case "TaskReplaced":
       return protocol
+    case "TaskFailed":
+      return ofTask(reason.problem)
     case "RequestTimeout":
     case "StreamIdle":
       return timeout

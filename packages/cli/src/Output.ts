@@ -27,6 +27,8 @@ export class Output extends Context.Service<Output, {
   readonly note: (line: string) => void
   /** Redraws the last line of standard error, or takes it away. */
   readonly status: (line: string | undefined) => void
+  /** Keeps everything else away from standard error while a dialogue is on it; lines follow afterwards. */
+  readonly exclusively: <A, E, R>(dialogue: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Waits until everything is written. */
   readonly flush: Effect.Effect<void>
 }>()("@mcp-effect/cli/Output") {}
@@ -58,8 +60,8 @@ export const print = (
     )
   })
 
-// What a terminal has that does not tell its width.
-const usualColumns = 80
+/** What a terminal has that does not tell its width. */
+export const usualColumns = 80
 
 const eraseLine = "\r\u001b[2K"
 
@@ -89,19 +91,43 @@ export const layer = (format: Format): Layer.Layer<Output> =>
       drawn = false
       return text
     }
+    let held: Array<string> | undefined
+    const writeLine = (line: string): void => {
+      process.stderr.write(`${erase()}${line}\n`)
+    }
+    const release = (): void => {
+      const lines = held ?? []
+      held = undefined
+      lines.forEach(writeLine)
+    }
     return {
       format,
       columns: process.stdout.isTTY ? process.stdout.columns || usualColumns : undefined,
       statusColumns: canRedraw ? process.stderr.columns || usualColumns : undefined,
       write: (text) => writeTo(process.stdout, text),
       note: (line) => {
-        process.stderr.write(`${erase()}${line}\n`)
+        if (held === undefined) writeLine(line)
+        else held.push(line)
       },
       status: (line) => {
+        if (held !== undefined) return
         const before = erase()
         drawn = line !== undefined
         if (before !== "" || drawn) process.stderr.write(before + (line ?? ""))
       },
-      flush: Effect.ignore(Effect.andThen(writeTo(process.stdout, ""), writeTo(process.stderr, "")))
+      exclusively: (dialogue) =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => {
+            process.stderr.write(erase())
+            held = []
+          }),
+          () => dialogue,
+          () => Effect.sync(release)
+        ),
+      flush: Effect.sync(release).pipe(
+        Effect.andThen(writeTo(process.stdout, "")),
+        Effect.andThen(writeTo(process.stderr, "")),
+        Effect.ignore
+      )
     }
   })

@@ -41,7 +41,7 @@ const failureOf = (cause: Cause.Cause<unknown>): Failure.Failure | undefined => 
   if (McpError.isMcpError(error)) return Failure.ofMcpError(error, ExitCode.ofReason(error.reason))
   if (error instanceof UsageError) return plain("UsageError", ExitCode.usage, error.message, [error.hint])
   if (error instanceof ToolFailed) {
-    return plain("ToolFailed", ExitCode.failed, `The tool ${error.tool} reported an error`)
+    return plain("ToolFailed", ExitCode.failed, `${error.subject} reported an error`)
   }
   if (CliError.isCliError(error)) {
     if (error._tag !== "ShowHelp") return plain("UsageError", ExitCode.usage, error.message)

@@ -1,7 +1,7 @@
 /**
  * The way to the server that the command line names.
  */
-import type { ClientOptions, McpClient } from "@mcp-effect/client"
+import type { ClientOptions, McpClient, McpHandlers } from "@mcp-effect/client"
 import { Connect } from "@mcp-effect/node"
 import type { McpError } from "@mcp-effect/protocol"
 import * as Context from "effect/Context"
@@ -39,13 +39,21 @@ export const layer: Layer.Layer<Server> = Layer.succeed(Server, {
 const nameOf = (target: Target.Target): string =>
   target._tag === "Command" ? [target.command, ...target.args].join(" ") : new URL(target.url).host
 
+/** What a command can do for a server. */
+export interface Declared {
+  /** Answers what the server asks, given what the server is called on the command line. */
+  readonly handlers?: ((server: string) => McpHandlers.McpHandlers) | undefined
+  readonly extensions?: ClientOptions.ClientOptions["extensions"]
+}
+
 /**
  * Connects to the server that the command line names, and closes the connection when `use` is done. `positional` is the
  * URL that may stand behind a command without arguments of its own; `connecting` is the time it took to connect.
  */
 export const withServer = <A, E, R>(
   positional: Option.Option<string>,
-  use: (client: McpClient.McpClient, connecting: Duration.Duration) => Effect.Effect<A, E, R>
+  use: (client: McpClient.McpClient, connecting: Duration.Duration) => Effect.Effect<A, E, R>,
+  { extensions, handlers }: Declared = {}
 ) =>
   Effect.gen(function*() {
     const flags = yield* Flags.root
@@ -58,10 +66,9 @@ export const withServer = <A, E, R>(
       cwd: Option.getOrUndefined(flags.cwd)
     }, process.env))
     const { connect } = yield* Server
-    const connected = ProgressBar.during(
-      `connecting to ${nameOf(target)}`,
-      () => connect(target, Flags.clientOptions(flags))
-    )
+    const name = nameOf(target)
+    const options = { ...Flags.clientOptions(flags), handlers: handlers?.(name), extensions }
+    const connected = ProgressBar.during(`connecting to ${name}`, () => connect(target, options))
     const conversation = Effect.scoped(
       Effect.flatMap(Effect.timed(connected), ([connecting, client]) => use(client, connecting))
     )

@@ -3,4 +3,7 @@
  */
 import * as Data from "effect/Data"
 
-export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly tool: string }> {}
+export class ToolFailed extends Data.TaggedError("ToolFailed")<{
+  /** What failed, as in `The tool echo`. */
+  readonly subject: string
+}> {}

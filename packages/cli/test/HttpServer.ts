@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers"
 export interface Received {
   readonly id?: number
   readonly method: string
+  readonly params?: any
   readonly headers: IncomingHttpHeaders
 }
 

@@ -2,14 +2,16 @@
  * Runs a command line against a client that a test makes up, and keeps what is written.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { McpClient } from "@mcp-effect/client"
+import { type ClientOptions, McpClient } from "@mcp-effect/client"
 import { McpError } from "@mcp-effect/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type * as Terminal from "effect/Terminal"
 import * as Invocation from "../src/Invocation.ts"
 import { Output } from "../src/Output.ts"
+import { Person } from "../src/Person.ts"
 import * as Program from "../src/Program.ts"
 import { Server } from "../src/Server.ts"
 import type { Target } from "../src/Target.ts"
@@ -27,7 +29,14 @@ export interface Written {
 export interface Screen {
   readonly columns?: number | undefined
   readonly statusColumns?: number | undefined
+  /** The terminal at which somebody sits. */
+  readonly terminal?: Terminal.Terminal | undefined
 }
+
+/** The members that a test needs of a client, which may depend on what the client is given. */
+export type Members =
+  | Partial<McpClient.McpClient>
+  | ((options: ClientOptions.ClientOptions) => Partial<McpClient.McpClient>)
 
 /** A client of which a test needs only some members. */
 const stub = (members: Partial<McpClient.McpClient>): Effect.Effect<McpClient.McpClient, never, Scope.Scope> =>
@@ -35,7 +44,7 @@ const stub = (members: Partial<McpClient.McpClient>): Effect.Effect<McpClient.Mc
 
 export const run = (
   argv: ReadonlyArray<string>,
-  client: Partial<McpClient.McpClient> | McpError.McpError,
+  client: Members | McpError.McpError,
   screen: Screen = {}
 ): Effect.Effect<Written, unknown> =>
   Effect.gen(function*() {
@@ -58,15 +67,21 @@ export const run = (
       status: (line) => {
         statuses.push(line)
       },
+      exclusively: (dialogue) => dialogue,
       flush: Effect.void
     })
+    const person = Layer.succeed(Person, { terminal: screen.terminal, colors: false })
     const server = Layer.succeed(Server, {
-      connect: (target) =>
+      connect: (target, options) =>
         Effect.suspend(() => {
           targets.push(target)
-          return McpError.isMcpError(client) ? Effect.fail(client) : stub(client)
+          if (McpError.isMcpError(client)) return Effect.fail(client)
+          return stub(typeof client === "function" ? client(options) : client)
         })
     })
-    const code = yield* Effect.provide(Program.run(invocation), Layer.mergeAll(NodeServices.layer, server, output))
+    const code = yield* Effect.provide(
+      Program.run(invocation),
+      Layer.mergeAll(NodeServices.layer, server, person, output)
+    )
     return { code, stdout, stderr, statuses, targets }
   })

@@ -16,44 +16,47 @@ export interface Running {
   readonly child: ChildProcess
   /** Waits until standard error has said this. */
   readonly said: (text: string) => Effect.Effect<void>
+  /** Waits until standard output has this. */
+  readonly printed: (text: string) => Effect.Effect<void>
   readonly ended: Effect.Effect<Ended>
 }
 
-const bin = path.resolve(import.meta.dirname, "../src/bin.ts")
+export const bin = path.resolve(import.meta.dirname, "../src/bin.ts")
 
-/** Starts it. What still runs when the scope closes is killed. */
+/** Something that grows, and that is waited for. */
+class Transcript {
+  text = ""
+  private readonly waiting = new Map<string, () => void>()
+
+  readonly add = (text: string): void => {
+    this.text += text
+    for (const [wanted, resume] of this.waiting) if (this.text.includes(wanted)) resume()
+  }
+
+  readonly has = (wanted: string): Effect.Effect<void> =>
+    Effect.callback<void>((resume) => {
+      if (this.text.includes(wanted)) resume(Effect.void)
+      else this.waiting.set(wanted, () => resume(Effect.void))
+    })
+}
+
+/** Starts it, or another command. What still runs when the scope closes is killed. */
 export const start = (
   argv: ReadonlyArray<string>,
-  env: NodeJS.ProcessEnv = {}
+  options: { readonly env?: NodeJS.ProcessEnv | undefined; readonly command?: ReadonlyArray<string> } = {}
 ): Effect.Effect<Running, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync((): Running => {
-      const child = spawn(process.execPath, ["--conditions=@mcp-effect/source", bin, ...argv], {
-        env: { ...process.env, ...env },
-        stdio: "pipe"
-      })
-      let stdout = ""
-      let stderr = ""
-      const waiting = new Map<string, () => void>()
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        stdout += text
-      })
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        stderr += text
-        for (const [wanted, resume] of waiting) if (stderr.includes(wanted)) resume()
-      })
+      const [command = "", ...args] = options.command ?? [process.execPath, "--conditions=@mcp-effect/source", bin]
+      const child = spawn(command, [...args, ...argv], { env: { ...process.env, ...options.env }, stdio: "pipe" })
+      const stdout = new Transcript()
+      const stderr = new Transcript()
+      child.stdout.setEncoding("utf8").on("data", stdout.add)
+      child.stderr.setEncoding("utf8").on("data", stderr.add)
       const closed = new Promise<Ended>((resolve) => {
-        child.once("close", (code) => resolve({ code, stdout, stderr }))
+        child.once("close", (code) => resolve({ code, stdout: stdout.text, stderr: stderr.text }))
       })
-      return {
-        child,
-        said: (text) =>
-          Effect.callback<void>((resume) => {
-            if (stderr.includes(text)) resume(Effect.void)
-            else waiting.set(text, () => resume(Effect.void))
-          }),
-        ended: Effect.promise(() => closed)
-      }
+      return { child, said: stderr.has, printed: stdout.has, ended: Effect.promise(() => closed) }
     }),
     ({ child, ended }) =>
       Effect.suspend(() => {
@@ -68,7 +71,7 @@ export const cli = (
   options: { readonly stdin?: string; readonly env?: NodeJS.ProcessEnv } = {}
 ): Effect.Effect<Ended> =>
   Effect.scoped(Effect.gen(function*() {
-    const { child, ended } = yield* start(argv, options.env)
+    const { child, ended } = yield* start(argv, options)
     child.stdin?.end(options.stdin ?? "")
     return yield* ended
   }))

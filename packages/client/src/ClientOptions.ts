@@ -152,6 +152,8 @@ export interface InputRequiredWait {
   readonly delayMillis: number
   readonly elapsedMillis: number
   readonly requestState: string | undefined
+  /** The server's whole answer. */
+  readonly result: Json.JsonObject
 }
 
 /**

@@ -52,17 +52,25 @@ export interface UrlElicitation {
 }
 
 /**
+ * A form that the user has filled in.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface AcceptedForm {
+  readonly action: "accept"
+  readonly content: { readonly [field: string]: Elicitation.ElicitValue }
+  readonly _meta?: Json.JsonObject | undefined
+}
+
+/**
  * What the user said to a form.
  *
  * @category models
  * @since 0.1.0
  */
 export type FormAnswer =
-  | {
-    readonly action: "accept"
-    readonly content: { readonly [field: string]: Elicitation.ElicitValue }
-    readonly _meta?: Json.JsonObject | undefined
-  }
+  | AcceptedForm
   | { readonly action: "decline" | "cancel"; readonly _meta?: Json.JsonObject | undefined }
 
 /**
@@ -107,8 +115,12 @@ export interface SamplingRequest {
 export interface McpHandlers<in out R = never> {
   /** Declares elicitation, for the forms that have a handler (client/elicitation). */
   readonly elicitation?: {
-    readonly form?: ((request: FormElicitation) => Effect.Effect<FormAnswer, unknown, R>) | undefined
-    readonly url?: ((request: UrlElicitation) => Effect.Effect<UrlAnswer, unknown, R>) | undefined
+    /** An answer of `content` alone is an `accept`. */
+    readonly form?:
+      | ((request: FormElicitation) => Effect.Effect<FormAnswer | Pick<AcceptedForm, "content">, unknown, R>)
+      | undefined
+    /** `true` is short for `accept`, `false` for `cancel`. */
+    readonly url?: ((request: UrlElicitation) => Effect.Effect<UrlAnswer | boolean, unknown, R>) | undefined
   } | undefined
   /**
    * Declares sampling (client/sampling).

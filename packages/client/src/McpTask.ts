@@ -51,9 +51,10 @@ export interface TaskState {
  */
 export interface SerializedTask {
   readonly taskId: string
-  readonly createdAt: string
+  /** Tells the task from a later one with the same id. Without it, the task that has the id now is meant. */
+  readonly createdAt?: string | undefined
   /** The tool that the task runs. */
-  readonly tool: string | undefined
+  readonly tool?: string | undefined
 }
 
 /**

@@ -5,8 +5,10 @@
  */
 export * as ClientOptions from "./ClientOptions.ts"
 export * as Deprecations from "./Deprecations.ts"
+export * as Form from "./Form.ts"
 export * as McpClient from "./McpClient.ts"
 export * as McpHandlers from "./McpHandlers.ts"
 export * as McpTask from "./McpTask.ts"
 export * as McpTool from "./McpTool.ts"
 export * as Pages from "./Pages.ts"
+export * as SchemaValidator from "./SchemaValidator.ts"

@@ -177,10 +177,11 @@ describe("A server that does not answer the probe", () => {
         probe.error(-32022, "no", { supported: ["2026-07-28"], requested: "2026-07-28" })
         const second = yield* server.take("server/discover")
         // The server has shown that it is modern; what it says to initialize has no weight any more.
-        initialize.result(initialization("2025-11-25"))
+        initialize.error(-32602, "no", { supported: ["2024-11-05"], requested: "2025-11-25" })
         yield* Scripted.settled
         second.result(discovery())
         assert.strictEqual((yield* (yield* Fiber.join(connecting)).server).era, "modern")
+        assert.strictEqual(server.sentOf("initialize").length, 1)
       })
   )
 

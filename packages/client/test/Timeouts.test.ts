@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies, verifiesLive } from "@mcp-effect/conformance/Verifies"
 import type { McpError } from "@mcp-effect/protocol"
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Deadline, IdleTimeout, type RequestOptions } from "../src/ClientOptions.ts"
 import { Deadlines } from "../src/internal/Deadlines.ts"
@@ -319,13 +319,14 @@ describe("Very long and infinite times", () => {
 describe("The timer", () => {
   /** A clock that counts who sleeps. */
   const counting = (clock: Clock.Clock) => {
-    const sleeping = { count: 0, armed: 0 }
+    const sleeping = { count: 0, armed: 0, longest: 0 }
     const counted: Clock.Clock = {
       ...clock,
       sleep: (duration) =>
         Effect.suspend(() => {
           sleeping.count++
           sleeping.armed++
+          sleeping.longest = Math.max(sleeping.longest, Duration.toMillis(duration))
           return Effect.ensuring(clock.sleep(duration), Effect.sync(() => void sleeping.count--))
         })
     }
@@ -358,6 +359,21 @@ describe("The timer", () => {
         yield* client.listPrompts()
         yield* Scripted.settled
         assert.strictEqual(sleeping.count, 0)
+      })
+  )
+
+  verifies(
+    "PAIN-3",
+    "sleeps in parts that fit into 31 bits, in which timers count milliseconds",
+    () =>
+      Effect.gen(function*() {
+        const { counted, sleeping } = counting(yield* Clock.Clock)
+        const server = yield* Scripted.modern(silent)
+        const client = yield* Effect.provideService(connect(server), Clock.Clock, counted)
+        yield* Effect.forkScoped(client.callTool("work", {}, { idleTimeout: 2 ** 40, deadline: 2 ** 40 }))
+        yield* server.take("tools/call")
+        assert.isAbove(sleeping.longest, 2 ** 30)
+        assert.isBelow(sleeping.longest, 2 ** 31)
       })
   )
 

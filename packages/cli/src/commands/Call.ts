@@ -1,5 +1,5 @@
 /**
- * `call`: runs a tool.
+ * `call`: runs a tool, at once or as a task.
  */
 import type { McpClient } from "@mcp-effect/client"
 import type { Json, McpError, Tool } from "@mcp-effect/protocol"
@@ -11,12 +11,13 @@ import * as Option from "effect/Option"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import * as CallArguments from "../CallArguments.ts"
-import { print } from "../Output.ts"
+import * as Elicitation from "../elicitation/Elicitation.ts"
+import { Output, print } from "../Output.ts"
 import * as ProgressBar from "../ProgressBar.ts"
-import * as Content from "../render/Content.ts"
 import { withServer } from "../Server.ts"
+import * as TaskHandle from "../TaskHandle.ts"
 import * as TerminalText from "../TerminalText.ts"
-import { ToolFailed } from "../ToolFailed.ts"
+import * as ToolResult from "../ToolResult.ts"
 import { UsageError } from "../UsageError.ts"
 
 const readStandardInput = Effect.gen(function*() {
@@ -52,6 +53,24 @@ const definitionOf = (
     )
   })
 
+const start = (client: McpClient.McpClient, tool: string, args: Json.JsonObject) =>
+  Effect.gen(function*() {
+    const task = yield* ProgressBar.during(tool, (onProgress) => client.startTool(tool, args, { onProgress }))
+    // A task that is over before it began has no id, and nobody else can ask for its result.
+    if (task.id === "") {
+      const { format, note } = yield* Output
+      if (format === "text") note("The server answered at once, without a task:")
+      return yield* Effect.flatMap(task.await(), (result) => ToolResult.show(result, `The tool ${tool}`))
+    }
+    yield* print(task.serialized, (show) => show(task.id))
+  })
+
+const run = (client: McpClient.McpClient, tool: string, args: Json.JsonObject) =>
+  Effect.flatMap(
+    ProgressBar.during(tool, (onProgress) => client.callTool(tool, args, { onProgress })),
+    (result) => ToolResult.show(result, `The tool ${tool}`)
+  )
+
 export const call = Command.make("call", {
   tool: Argument.String("tool").pipe(Argument.withDescription("The name of the tool")),
   words: Argument.String("key=value").pipe(
@@ -65,31 +84,40 @@ export const call = Command.make("call", {
     Flag.withMetavar("OBJECT"),
     Flag.withDescription("All arguments as one JSON object, sent as they are; - reads it from standard input"),
     Flag.optional
+  ),
+  ...Elicitation.flags,
+  tasks: Flag.Boolean("tasks").pipe(
+    Flag.withDescription("Let the server answer with a task, and wait for its result (the tasks extension)"),
+    Flag.withoutNegation,
+    Flag.withDefault(false)
+  ),
+  asTask: Flag.Boolean("as-task").pipe(
+    Flag.withDescription("Start a task and print its id, in JSON its handle, instead of waiting for its result"),
+    Flag.withoutNegation,
+    Flag.withDefault(false)
   )
-}, ({ json, tool, words }) =>
+}, ({ answers, asTask, json, tasks, tool, words, yes }) =>
   Effect.gen(function*() {
     if (Option.isSome(json) && words.length > 0) {
       return yield* new UsageError({ message: "The arguments are given twice: by --json and as key=value" })
     }
     // Read before a server is started for nothing.
     const given: Json.JsonObject | undefined = Option.isSome(json) ? yield* argumentsFromJson(json.value) : undefined
-    return yield* withServer(Option.none(), (client) =>
-      Effect.gen(function*() {
-        const args = given
-          ?? (yield* Effect.fromResult(CallArguments.forTool(yield* definitionOf(client, tool), words)))
-        const result = yield* ProgressBar.during(
-          tool,
-          (onProgress) => client.callTool(tool, args, { onProgress })
-        )
-        yield* print(result, (show) => Content.toolResult(result, show))
-        if (result.isError === true) return yield* new ToolFailed({ tool })
-      }))
+    return yield* Elicitation.answering({ answers, yes }, (handlers) =>
+      withServer(Option.none(), (client) =>
+        Effect.gen(function*() {
+          const args = given
+            ?? (yield* Effect.fromResult(CallArguments.forTool(yield* definitionOf(client, tool), words)))
+          yield* asTask ? start(client, tool, args) : run(client, tool, args)
+        }), { handlers, extensions: tasks || asTask ? TaskHandle.extensions : undefined }))
   })).pipe(
     Command.withDescription("Call a tool and show what it gives"),
     Command.withExamples([
       { command: "mcp-effect call echo message=hi -- npx -y @modelcontextprotocol/server-everything" },
       { command: "mcp-effect call search query=effect limit=3 'tags=[\"a\",\"b\"]' --url https://example.com/mcp" },
       { command: "mcp-effect call search --json '{\"query\":\"effect\"}' --url https://example.com/mcp" },
-      { command: "mcp-effect call search --json - --url https://example.com/mcp < arguments.json" }
+      { command: "mcp-effect call search --json - --url https://example.com/mcp < arguments.json" },
+      { command: "mcp-effect call sign-up --answer name=Ada --answer age=36 --url https://example.com/mcp" },
+      { command: "mcp-effect call train epochs=10 --as-task --url https://example.com/mcp" }
     ])
   )

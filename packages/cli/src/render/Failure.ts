@@ -1,7 +1,8 @@
 /**
  * What went wrong and what to do about it, for people and for programs.
  */
-import { type Json, McpError, PeerText } from "@mcp-effect/protocol"
+import { McpTask } from "@mcp-effect/client"
+import { Json, McpError, PeerText } from "@mcp-effect/protocol"
 import * as TerminalText from "../TerminalText.ts"
 
 /** A failure, told in parts. */
@@ -52,6 +53,8 @@ const details = (reason: McpError.McpErrorReason): Failure["details"] => {
     case "HeaderMismatch":
     case "ResourceNotFound":
       return said(reason.excerpt)
+    case "TaskFailed":
+      return [...said(reason.excerpt), ...json("data", reason.data)]
     case "MissingClientCapability":
       return [...said(reason.excerpt), ...json("it requires", reason.requiredCapabilities)]
     case "UnsupportedProtocolVersion":
@@ -80,6 +83,17 @@ const details = (reason: McpError.McpErrorReason): Failure["details"] => {
   }
 }
 
+const howToAnswer = "run it at a terminal to be asked, or answer with --yes or --answer key=value"
+
+const howToDeclare = (required: unknown): string | undefined => {
+  if (!Json.isJsonObject(required)) return undefined
+  if (Object.hasOwn(required, "elicitation")) return howToAnswer
+  const extensions = Json.objectMember(required, "extensions") ?? {}
+  return Object.hasOwn(extensions, McpTask.extension)
+    ? "let the server answer with a task: --tasks, or --as-task"
+    : undefined
+}
+
 const hint = (reason: McpError.McpErrorReason): string | undefined => {
   switch (reason._tag) {
     case "SpawnFailed":
@@ -100,6 +114,14 @@ const hint = (reason: McpError.McpErrorReason): string | undefined => {
       return "--protocol auto tries every revision; --verbose shows what the server writes"
     case "CapabilityMissing":
       return "mcp-effect info shows what the server offers"
+    case "InputRequired":
+      return reason.problem === "unhandled" ? howToAnswer : undefined
+    case "MissingClientCapability":
+      return howToDeclare(reason.requiredCapabilities)
+    case "TaskFailed":
+      return reason.problem === "not-found"
+        ? "a server that is started by its command takes its tasks with it when it ends"
+        : undefined
     case "UnknownTool":
       return "mcp-effect tools shows what the server offers"
     case "ResourceNotFound":

@@ -21,7 +21,7 @@ export interface Attempt<A> {
   readonly onSessionExpired: Effect.Effect<void>
   /** Where a request stood that is resumed. */
   readonly requestState: string | undefined
-  readonly trip: Omit<RoundTrips.Trip, "method" | "params" | "revision" | "server" | "deadlineAt">
+  readonly trip: Omit<RoundTrips.Trip, "method" | "params" | "revision" | "server" | "deadlineAt" | "signal">
 }
 
 /** What was done about one set of parameters; each is done once. */
@@ -49,7 +49,8 @@ export const run = <A>(attempt: Attempt<A>): Effect.Effect<A, McpError.McpError>
     params: ownParams,
     revision: terms.revision,
     server,
-    deadlineAt: call.deadlineAt
+    deadlineAt: call.deadlineAt,
+    signal: call.signal
   }
 
   const send = (round: Round, recovered: Recovered, first: boolean): Effect.Effect<A, McpError.McpError> => {
@@ -101,7 +102,7 @@ export const run = <A>(attempt: Attempt<A>): Effect.Effect<A, McpError.McpError>
       case "SessionExpired":
         return Effect.andThen(attempt.onSessionExpired, Effect.fail(error))
       case "InputRequired": {
-        const waits = reason.inputRequests === undefined
+        const waits = RoundTrips.isPause(reason)
         return Effect.flatMap(
           RoundTrips.next(trip, reason, round.count, round.waits),
           (params) => send({ params, count: round.count + 1, waits: waits ? round.waits + 1 : 0 }, nothing, false)

@@ -10,11 +10,11 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as ClientOptions from "../ClientOptions.ts"
+import * as Abort from "./Abort.ts"
 import * as Attempts from "./Attempts.ts"
 import * as CapabilityGate from "./CapabilityGate.ts"
 import type { Interaction } from "./Interaction.ts"
 import type { Link } from "./Link.ts"
-import { abortReason } from "./Pending.ts"
 import * as RequestText from "./RequestText.ts"
 import type * as RoundTrips from "./RoundTrips.ts"
 import type { Session } from "./Session.ts"
@@ -56,6 +56,8 @@ export interface Settings {
   readonly requestMetadata: Json.JsonObject | Effect.Effect<Json.JsonObject> | undefined
   /** The level that modern servers are asked to log at, on each request. */
   readonly logLevel: () => string | undefined
+  /** Hears of each request that asks for log messages. */
+  readonly noticeLogging: () => void
   readonly around: ClientOptions.Around | undefined
   readonly interaction: Interaction
   readonly onInputRequiredWait: RoundTrips.Trip["onWait"]
@@ -65,6 +67,8 @@ export interface Settings {
 export interface RunOptions extends ClientOptions.RequestOptions {
   /** Monotonic milliseconds; takes the place of `deadline`. */
   readonly deadlineAt?: number | undefined
+  /** Whether `signal` follows `cancel` already. */
+  readonly isCancellable?: boolean | undefined
 }
 
 /** Runs an invocation. */
@@ -89,6 +93,16 @@ const recordServerInfo = (session: Session, result: Json.JsonObject): void => {
 
 export interface Calls {
   readonly run: Run
+  /**
+   * Makes everything that is done for one caller end with `cancel` of the id that it gave: the first request goes out
+   * under that id, but rounds and polls after it have ids of their own.
+   */
+  readonly cancellable: <A>(
+    method: string,
+    options: RunOptions | undefined,
+    use: (options: RunOptions | undefined) => Effect.Effect<A, McpError.McpError>
+  ) => Effect.Effect<A, McpError.McpError>
+  readonly cancel: (id: Envelope.RequestId, reason: string | undefined) => void
   /** The session in use, when there is one that lives. */
   readonly ready: () => Session | undefined
   /** The session in use; waits for one no longer than a request with these options may take. */
@@ -132,18 +146,32 @@ export const make = (settings: Settings): Calls => {
         orElse: () => Effect.fail(failure(new McpError.RequestTimeout({ kind: "deadline", millis: deadlineMillis })))
       })
     }
-    if (signal !== undefined) {
-      session = Effect.raceFirst(
-        session,
-        Effect.callback<never, McpError.McpError>((resume) => {
-          const abort = () => resume(Effect.fail(failure(new McpError.Cancelled({ reason: abortReason(signal) }))))
-          if (signal.aborted) return abort()
-          signal.addEventListener("abort", abort, { once: true })
-          return Effect.sync(() => signal.removeEventListener("abort", abort))
-        })
+    return Abort.orElse(session, signal, (reason) => failure(new McpError.Cancelled({ reason })))
+  }
+
+  const cancellers = new Map<Envelope.RequestId, AbortController>()
+
+  const cancellable: Calls["cancellable"] = (method, options, use) => {
+    const id = options?.requestId
+    if (id === undefined || options?.isCancellable === true) return use(options)
+    return Effect.suspend(() => {
+      if (cancellers.has(id)) {
+        return Effect.fail(McpError.make(
+          new McpError.InvalidRequest({ problem: `the request id ${JSON.stringify(id)} is in use; choose another` }),
+          "unsent",
+          { server, method }
+        ))
+      }
+      const canceller = new AbortController()
+      cancellers.set(id, canceller)
+      const signal = options?.signal === undefined
+        ? canceller.signal
+        : AbortSignal.any([options.signal, canceller.signal])
+      return Effect.ensuring(
+        use({ ...options, signal, isCancellable: true }),
+        Effect.sync(() => cancellers.delete(id))
       )
-    }
-    return session
+    })
   }
 
   const metadata = (
@@ -161,7 +189,7 @@ export const make = (settings: Settings): Calls => {
       level === undefined && trace === undefined && host === undefined && region === undefined && own === undefined
       && meta === undefined
     ) return undefined
-    return RequestText.mergeMetadata(
+    const merged = RequestText.mergeMetadata(
       level === undefined ? undefined : { [Metadata.logLevelKey]: level },
       trace,
       host,
@@ -169,9 +197,14 @@ export const make = (settings: Settings): Calls => {
       own,
       meta
     )
+    if (merged !== undefined && Object.hasOwn(merged, Metadata.logLevelKey)) settings.noticeLogging()
+    return merged
   }
 
-  const run: Run = <A>(invocation: Invocation<A>, options?: RunOptions) =>
+  const run: Run = (invocation, given) =>
+    cancellable(invocation.method, given, (options) => runCancellable(invocation, options))
+
+  const runCancellable: Run = <A>(invocation: Invocation<A>, options?: RunOptions) =>
     Effect.withFiber((fiber) => {
       const idleMillis = millis(options?.idleTimeout, fiber.getRef(ClientOptions.IdleTimeout)) ?? settings.idleMillis
       const startedAt = settings.now()
@@ -187,10 +220,6 @@ export const make = (settings: Settings): Calls => {
         decode: (result: Json.JsonObject) => Exit.Exit<B, McpError.McpErrorReason>
       ): Effect.Effect<B, McpError.McpError> => {
         const method = invocation.methodFor?.(session.revision) ?? invocation.method
-        if (invocation.generation !== undefined && invocation.generation !== session.generation) {
-          const reason = invocation.onOtherGeneration?.() ?? new McpError.SessionExpired({ status: 0 })
-          return Effect.fail(McpError.make(reason, "unsent", { server, method }))
-        }
         const missing = CapabilityGate.missing(session, method)
         if (missing !== undefined) return Effect.fail(McpError.make(missing, "unsent", { server, method }))
         const split = RequestText.splitMetadata(params)
@@ -259,6 +288,10 @@ export const make = (settings: Settings): Calls => {
       }
 
       const ready = link.ready()
+      if (invocation.generation !== undefined && invocation.generation !== ready?.generation) {
+        const reason = invocation.onOtherGeneration?.() ?? new McpError.SessionExpired({ status: 0 })
+        return Effect.fail(McpError.make(reason, "unsent", { server, method: invocation.method }))
+      }
       const effect = ready !== undefined
         ? onSession(ready)
         : Effect.flatMap(
@@ -268,10 +301,10 @@ export const make = (settings: Settings): Calls => {
       return Telemetry.withSpan(
         effect,
         fiber,
-        // A URI does not belong into the name of a span: there are too many of them (OpenTelemetry conventions for MCP).
-        invocation.name === undefined || invocation.uri !== undefined
-          ? invocation.method
-          : `${invocation.method} ${invocation.name}`,
+        // Only names that are few belong into the name of a span (OpenTelemetry conventions for MCP).
+        invocation.method === "tools/call" || invocation.method === "prompts/get"
+          ? `${invocation.method} ${invocation.name}`
+          : invocation.method,
         () => ({
           "mcp.method.name": invocation.method,
           "server.address": server,
@@ -285,6 +318,12 @@ export const make = (settings: Settings): Calls => {
 
   return {
     run,
+    cancellable,
+    cancel: (id, reason) => {
+      const canceller = cancellers.get(id)
+      if (canceller === undefined) link.ready()?.requests.cancel(id, reason)
+      else canceller.abort(reason)
+    },
     ready: link.ready,
     session: (method, fiber, options) => {
       const ready = link.ready()

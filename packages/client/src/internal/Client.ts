@@ -16,6 +16,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -102,51 +103,67 @@ export const make = Effect.fnUntraced(function*<R>(
   if (logLevel !== undefined) noticeLogging()
   const serverRequests = new ServerRequests(clock, fork, interaction)
 
-  const link: Link.Link = yield* Link.make(transport, {
-    protocol: options.protocol ?? "auto",
-    probeTimeout: options.probeTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.probeTimeout),
-    connectTimeout: Duration.fromInputUnsafe(options.connectTimeout ?? ClientOptions.defaultConnectTimeout),
-    clientInfo: options.clientInfo ?? defaultClientInfo,
-    sendClientInfo: options.sendClientInfo ?? true,
-    capabilities: (revision) => {
-      const extensions = options.extensions ?? {}
-      return {
-        ...interaction.capabilities(revision),
-        ...(Object.keys(extensions).length === 0 ? undefined : { extensions })
-      }
-    },
-    onServerRequest: (request, requests, revision, origin) => {
-      // Before the era is known only a legacy server asks anything; a modern one may not ask at all.
-      const answers = revision === undefined ? options.protocol !== "modern" : revision.serverRequests
-      if (answers) serverRequests.answer(request, requests, revision ?? Revision.latestLegacy, origin)
-      else {
-        onDiagnostic({
-          _tag: "UnexpectedMessage",
-          description: "The server sent a request, which its revision does not allow; it was not answered"
-        })
-      }
-    },
-    onNotification: (notification) => {
-      serverRequests.onNotification(notification)
-      // It belongs to a request, and none that is open waits for it.
-      if (notification.method === "notifications/progress") return
-      notifications.publish(notification)
-      const message = Read.logMessage(notification)
-      if (message === undefined) return
-      noticeLogging()
-      logs.publish(message)
-      if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
-    },
-    onDiagnostic,
-    // A level asked for outlives the connection it was asked on.
-    prepare: (session) =>
-      Effect.andThen(
-        Effect.andThen(announceRoots(session), listenForRequests(session)),
-        logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
-          ? requestLogLevel(session, logLevel)
-          : Effect.void
-      )
-  })
+  const linkScope = yield* Scope.fork(yield* Effect.scope)
+  // What the server should still hear when the client closes; each bounds itself, and the link outlives them.
+  const parting = new Set<Fiber.Fiber<void>>()
+  yield* Effect.addFinalizer(() => Effect.suspend(() => Fiber.awaitAll(parting)))
+  const part = (effect: Effect.Effect<void>): void => {
+    const fiber = fork(effect)
+    parting.add(fiber)
+    fiber.addObserver(() => parting.delete(fiber))
+  }
+
+  const link: Link.Link = yield* Scope.provide(
+    Link.make(transport, {
+      protocol: options.protocol ?? "auto",
+      probeTimeout: options.probeTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.probeTimeout),
+      connectTimeout: Duration.fromInputUnsafe(options.connectTimeout ?? ClientOptions.defaultConnectTimeout),
+      clientInfo: options.clientInfo ?? defaultClientInfo,
+      sendClientInfo: options.sendClientInfo ?? true,
+      capabilities: (revision) => {
+        const extensions = options.extensions ?? {}
+        return {
+          ...interaction.capabilities(revision),
+          ...(Object.keys(extensions).length === 0 ? undefined : { extensions })
+        }
+      },
+      onServerRequest: (request, requests, revision, origin) => {
+        // Before the era is known only a legacy server asks anything; a modern one may not ask at all.
+        const answers = revision === undefined ? options.protocol !== "modern" : revision.serverRequests
+        if (answers) serverRequests.answer(request, requests, revision ?? Revision.latestLegacy, origin)
+        else {
+          onDiagnostic({
+            _tag: "UnexpectedMessage",
+            description: "The server sent a request, which its revision does not allow; it was not answered"
+          })
+        }
+      },
+      onNotification: (notification) => {
+        serverRequests.onNotification(notification)
+        // It belongs to a request, and none that is open waits for it.
+        if (notification.method === "notifications/progress") return
+        notifications.publish(notification)
+        const message = Read.logMessage(notification)
+        if (message === undefined) return
+        noticeLogging()
+        logs.publish(message)
+        if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
+      },
+      onDiagnostic,
+      // A level asked for outlives the connection it was asked on.
+      prepare: (session) =>
+        Effect.andThen(
+          Effect.andThen(
+            transport.kind === "sse" ? Deprecations.notice("http-sse") : Effect.void,
+            Effect.andThen(announceRoots(session), listenForRequests(session))
+          ),
+          logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
+            ? requestLogLevel(session, logLevel)
+            : Effect.void
+        )
+    }),
+    linkScope
+  )
 
   const calls = Calls.make({
     server,
@@ -156,6 +173,7 @@ export const make = Effect.fnUntraced(function*<R>(
     deadlineMillis: toMillis(options.deadline ?? ClientOptions.defaultDeadline),
     requestMetadata: options.requestMetadata,
     logLevel: () => logLevel,
+    noticeLogging,
     around: options.around,
     interaction,
     onInputRequiredWait: options.onInputRequiredWait
@@ -170,14 +188,18 @@ export const make = Effect.fnUntraced(function*<R>(
 
   /** Tells the server of changes of the roots, for as long as the session lives. */
   const announceRoots = (session: Session): Effect.Effect<unknown> =>
-    interaction.rootsChanges === undefined || !session.revision.rootsListChanged ? Effect.void : Effect.forkIn(
-      Stream.runForEach(interaction.rootsChanges, () =>
-        Effect.catch(
-          session.requests.notify("notifications/roots/list_changed", undefined, session.revision),
-          (error) => Effect.logWarning(`${server} was not told of new roots: ${error.reason._tag}`)
-        )),
-      session.scope
-    )
+    // Over plain HTTP a server cannot ask for them.
+    interaction.rootsChanges === undefined || !session.revision.rootsListChanged || transport.kind === "http"
+      ? Effect.void
+      : Effect.forkIn(
+        Stream.runForEach(interaction.rootsChanges, () =>
+          Effect.catch(
+            session.requests.notify("notifications/roots/list_changed", undefined, session.revision),
+            (error) => Effect.logWarning(`${server} was not told of new roots: ${error.reason._tag}`)
+          )),
+        session.scope,
+        { startImmediately: true }
+      )
 
   const requestLogLevel = (session: Session, level: Logging.LoggingLevel): Effect.Effect<void> =>
     session.requests.request({
@@ -191,14 +213,17 @@ export const make = Effect.fnUntraced(function*<R>(
       Effect.catch((error) => Effect.logWarning(`${server} did not take the log level: ${error.reason._tag}`))
     )
 
+  const declaresTasks = Object.hasOwn(options.extensions ?? {}, McpTask.extension)
   const tasks = Tasks.make({
     calls,
     server,
     now,
     interaction,
-    fork,
+    part,
     subscribeNotifications: notifications.subscribe,
-    session: link.current
+    session: link.current,
+    onDiagnostic,
+    declared: declaresTasks
   })
 
   if (options.lazy !== true) yield* link.current
@@ -214,7 +239,7 @@ export const make = Effect.fnUntraced(function*<R>(
         params: undefined
       }),
     tasks,
-    Object.hasOwn(options.extensions ?? {}, McpTask.extension)
+    declaresTasks
   )
   const prompts = Prompts.make(calls, onDiagnostic)
   const resources = Resources.make(calls, onDiagnostic)
@@ -269,7 +294,7 @@ export const make = Effect.fnUntraced(function*<R>(
         )
       })
     },
-    resume: (required, request) => Resumption.resume(calls, server, required, request),
+    resume: (required, request) => Resumption.resume(calls, tools, server, required, request),
     request: (method, params, schema, request) => {
       const decode = Schema.decodeUnknownExit(schema)
       return run({
@@ -289,7 +314,7 @@ export const make = Effect.fnUntraced(function*<R>(
           terms.revision
         )
       }),
-    cancel: (requestId, reason) => Effect.sync(() => link.ready()?.requests.cancel(requestId, reason)),
+    cancel: (requestId, reason) => Effect.sync(() => calls.cancel(requestId, reason)),
     server: Effect.map(link.current, negotiated),
     state: SubscriptionRef.changes(link.state),
     notifications: notifications.stream,

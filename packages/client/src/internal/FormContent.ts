@@ -1,7 +1,7 @@
 /**
  * Forms: their defaults, and whether an answer fits them (2026-07-28 client/elicitation, Requested schema).
  */
-import type { Elicitation } from "@mcp-effect/protocol"
+import type { Elicitation, Json } from "@mcp-effect/protocol"
 
 type RequestedSchema = Elicitation.ElicitRequestFormParams["requestedSchema"]
 type Content = { readonly [field: string]: Elicitation.ElicitValue }
@@ -15,9 +15,16 @@ export const defaults = (schema: RequestedSchema): Content =>
     fields(schema).flatMap(([name, field]) => field.default === undefined ? [] : [[name, field.default]])
   )
 
+/** Whether a form has fields that hold several values. */
+export const hasMultiSelect = (schema: RequestedSchema): boolean =>
+  fields(schema).some(([, field]) => field.type === "array")
+
 /** An answer with the defaults where it says nothing. */
-export const withDefaults = (schema: RequestedSchema, content: Content): Content =>
-  Object.fromEntries([...Object.entries(defaults(schema)), ...Object.entries(content)])
+export const withDefaults = (schema: RequestedSchema, content: Json.JsonObject): Json.JsonObject =>
+  Object.fromEntries([
+    ...Object.entries(defaults(schema)),
+    ...Object.entries(content).filter(([, value]) => value !== undefined)
+  ])
 
 const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["email", (text) => /^[^\s@]+@[^\s@]+$/.test(text)],
@@ -53,9 +60,10 @@ const choices = (field: Elicitation.PrimitiveSchemaDefinition): ReadonlyArray<st
   return "anyOf" in field.items ? field.items.anyOf.map((choice) => choice.const) : field.items.enum
 }
 
-const fieldProblem = (
+/** What is wrong with the value of one field, if something is. */
+export const fieldProblem = (
   field: Elicitation.PrimitiveSchemaDefinition,
-  value: Elicitation.ElicitValue
+  value: unknown
 ): string | undefined => {
   const allowed = choices(field)
   switch (field.type) {
@@ -87,13 +95,18 @@ const fieldProblem = (
   }
 }
 
-/** What is wrong with an answer, as the name of a field and why, if something is. */
+/** What is wrong with an answer, as the name of a field and why, if something is. `multiSelect` allows lists. */
 export const problem = (
   schema: RequestedSchema,
-  content: Content
+  content: Json.JsonObject,
+  multiSelect = true
 ): { readonly field: string; readonly problem: string } | undefined => {
   for (const field of schema.required ?? []) {
     if (!Object.hasOwn(content, field)) return { field, problem: "is required" }
+  }
+  // Values that no field asks for are fine, as long as they are values of a form.
+  for (const [field, value] of Object.entries(content)) {
+    if (!multiSelect && Array.isArray(value)) return { field, problem: "must not be a list in this revision" }
   }
   for (const [name, field] of fields(schema)) {
     const value = Object.hasOwn(content, name) ? content[name] : undefined

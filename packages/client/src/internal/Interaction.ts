@@ -5,8 +5,9 @@ import {
   Decode,
   Elicitation,
   ErrorCode,
-  type Json,
+  Json,
   McpError,
+  PeerText,
   type Revision,
   Roots,
   Sampling
@@ -24,7 +25,7 @@ import * as SamplingHistory from "./SamplingHistory.ts"
 
 /** Why something was not answered. `message` is ours, constant, and all that a server hears. */
 export interface Refusal {
-  readonly kind: "unhandled" | "malformed" | "handler-failed"
+  readonly kind: "unhandled" | "malformed" | "handler-failed" | "rejected"
   readonly code: number
   readonly message: string
 }
@@ -42,13 +43,16 @@ export interface Interaction {
   readonly rootsChanges: Stream.Stream<unknown> | undefined
 }
 
-const userRejected = -1
+/** The code is that of the protocol (client/sampling, Error handling). */
+const rejected: Refusal = { kind: "rejected", code: -1, message: "User rejected sampling request" }
 
 const unhandled = (method: string): Refusal => ({
   kind: "unhandled",
   code: ErrorCode.MethodNotFound,
   message: `Method not found: ${method}`
 })
+/** It exists, but this client has not declared it. */
+const undeclared = (message: string): Refusal => ({ kind: "unhandled", code: ErrorCode.InvalidParams, message })
 const malformed = (message: string): Refusal => ({ kind: "malformed", code: ErrorCode.InvalidParams, message })
 const failed = (message: string): Refusal => ({ kind: "handler-failed", code: ErrorCode.InternalError, message })
 
@@ -85,6 +89,7 @@ const within = (params: Sampling.CreateMessageRequestParams): Sampling.CreateMes
     ...params,
     modelPreferences: {
       ...preferences,
+      hints: preferences.hints?.map(({ name }) => ({ name })),
       costPriority: clamp(preferences.costPriority),
       speedPriority: clamp(preferences.speedPriority),
       intelligencePriority: clamp(preferences.intelligencePriority)
@@ -113,28 +118,41 @@ export const make = <R>(
       handler: Effect.Effect<A, unknown, R>,
       refuse: (error: unknown) => Refusal
     ): Effect.Effect<A, Refusal> =>
+      // An interruption from without does not come through here; one that comes is a way of the handler to fail.
       Effect.catchCause(Effect.provideContext(handler, context), (cause: Cause.Cause<unknown>) => {
-        const exit = Exit.failCause(cause)
-        if (Exit.hasInterrupts(exit)) return Effect.interrupt
-        const error = Exit.findErrorOption(exit)
+        const error = Exit.findErrorOption(Exit.failCause(cause))
         const refusal = refuse(error._tag === "Some" ? error.value : undefined)
         return refusal.kind === "handler-failed"
           ? Effect.andThen(Effect.logError(`The ${what} handler failed`, cause), Effect.fail(refusal))
           : Effect.fail(refusal)
       })
 
+    /** Runs a handler, which may be code without types, for the object that it answers with. */
+    const ask = (
+      what: string,
+      handler: () => Effect.Effect<unknown, unknown, R>,
+      refuse: (error: unknown) => Refusal
+    ): Effect.Effect<Json.JsonObject, Refusal> =>
+      Effect.flatMap(
+        run(what, Effect.suspend(handler), refuse),
+        (answer) => Json.isJsonObject(answer) ? Effect.succeed(answer) : unusable(what, refuse(undefined))
+      )
+
+    const unusable = (what: string, refusal: Refusal): Effect.Effect<never, Refusal> =>
+      Effect.andThen(
+        Effect.logError(`The ${what} handler gave an answer that the protocol does not have`),
+        Effect.fail(refusal)
+      )
+
     const checked = <A>(
       what: string,
       validate: Decode.Validator<A>,
-      value: Json.JsonObject
-    ): Effect.Effect<Json.JsonObject, Refusal> => {
-      const exit = validate(value)
-      if (Exit.isSuccess(exit)) return Effect.succeed(value)
-      return Effect.andThen(
-        Effect.logError(`The ${what} handler gave an answer that the protocol does not have`),
-        Effect.fail(failed(`${what} handler error`))
-      )
-    }
+      value: Json.JsonObject,
+      refusal: Refusal
+    ): Effect.Effect<Json.JsonObject, Refusal> =>
+      Exit.isSuccess(validate(value)) ? Effect.succeed(value) : unusable(what, refusal)
+
+    const elicitationFailed = (): Refusal => failed("Elicitation handler error")
 
     const elicitForm = (
       request: Elicitation.ElicitRequestFormParams,
@@ -142,33 +160,45 @@ export const make = <R>(
     ): Effect.Effect<Json.JsonObject, Refusal> => {
       const form = elicitation?.form
       if (form === undefined || !revision.elicitation.form) {
-        return Effect.fail(malformed("Form elicitation is not supported"))
+        return Effect.fail(undeclared("Form elicitation is not supported"))
       }
       const schema = request.requestedSchema
-      const asked = form({
-        server,
-        revision,
-        message: request.message,
-        requestedSchema: schema,
-        defaults: FormContent.defaults(schema),
-        meta: request._meta
-      })
-      return Effect.flatMap(run("Elicitation", asked, () => failed("Elicitation handler error")), (answer) => {
-        const meta = answer._meta === undefined ? undefined : { _meta: answer._meta }
-        if (answer.action !== "accept") {
-          return Effect.succeed({ ...meta, action: answer.action === "decline" ? "decline" : "cancel" })
+      const multiSelect = revision.elicitation.multiSelect
+      if (!multiSelect && FormContent.hasMultiSelect(schema)) {
+        return Effect.fail(malformed("Fields with several values are not supported in this revision"))
+      }
+      const asked = () =>
+        form({
+          server,
+          revision,
+          message: request.message,
+          requestedSchema: schema,
+          defaults: FormContent.defaults(schema),
+          meta: request._meta
+        })
+      return Effect.flatMap(ask("Elicitation", asked, elicitationFailed), (answer) => {
+        const { _meta, action, content: given } = answer
+        const meta = _meta === undefined ? undefined : { _meta }
+        if (action !== undefined && action !== "accept") {
+          return checked(
+            "Elicitation",
+            elicitResult,
+            { ...meta, action: action === "decline" ? "decline" : "cancel" },
+            elicitationFailed()
+          )
         }
-        const content = FormContent.withDefaults(schema, answer.content)
-        const problem = FormContent.problem(schema, content)
+        if (given !== undefined && !Json.isJsonObject(given)) return unusable("Elicitation", elicitationFailed())
+        const content = FormContent.withDefaults(schema, given ?? {})
+        const problem = FormContent.problem(schema, content, multiSelect)
         if (problem !== undefined) {
           return Effect.andThen(
             Effect.logError(
-              `The answer to a form does not fit it: ${JSON.stringify(problem.field)} ${problem.problem}`
+              `The answer to a form does not fit it: "${PeerText.excerpt(problem.field)}" ${problem.problem}`
             ),
             Effect.fail(failed("Elicitation answer does not match the requested schema"))
           )
         }
-        return checked("Elicitation", elicitResult, { ...meta, action: "accept", content })
+        return checked("Elicitation", elicitResult, { ...meta, action: "accept", content }, elicitationFailed())
       })
     }
 
@@ -178,24 +208,44 @@ export const make = <R>(
     ): Effect.Effect<Json.JsonObject, Refusal> => {
       const url = elicitation?.url
       if (url === undefined || !revision.elicitation.url) {
-        return Effect.fail(malformed("URL elicitation is not supported"))
+        return Effect.fail(undeclared("URL elicitation is not supported"))
       }
       // Other schemes run programs or scripts on the user's machine instead of showing a page.
       if (!/^https?:/i.test(request.url) || !URL.canParse(request.url)) {
         return Effect.fail(malformed("The URL of an elicitation must be an http or https URL"))
       }
-      const asked = url({
-        server,
-        revision,
-        message: request.message,
-        url: request.url,
-        elicitationId: revision.tasks === "core" ? request.elicitationId : undefined,
-        meta: request._meta
-      })
-      return Effect.map(run("Elicitation", asked, () => failed("Elicitation handler error")), (answer) => ({
-        ...(answer._meta === undefined ? undefined : { _meta: answer._meta }),
-        action: answer.action === "accept" || answer.action === "decline" ? answer.action : "cancel"
-      }))
+      // What is asked in place of a result is named by its `requestState`; only requests of a server have ids of theirs.
+      const { elicitationId } = request
+      const named = revision.serverRequests
+      const asked = () =>
+        url({
+          server,
+          revision,
+          message: request.message,
+          url: request.url,
+          elicitationId: named ? elicitationId : undefined,
+          meta: request._meta
+        })
+      const answered = run("Elicitation", Effect.suspend(asked), elicitationFailed)
+      return Effect.andThen(
+        elicitationId === undefined || named
+          ? Effect.void
+          : Effect.logWarning(`${server} sent an elicitationId, which its revision does not have; it was dropped`),
+        Effect.flatMap(answered, (answer) => {
+          const { _meta, action }: Json.JsonObject = Json.isJsonObject(answer)
+            ? answer
+            : { action: answer === true ? "accept" : "cancel" }
+          return checked(
+            "Elicitation",
+            elicitResult,
+            {
+              ...(_meta === undefined ? undefined : { _meta }),
+              action: action === "accept" || action === "decline" ? action : "cancel"
+            },
+            elicitationFailed()
+          )
+        })
+      )
     }
 
     const elicit = (
@@ -220,29 +270,28 @@ export const make = <R>(
       const { includeContext, messages, toolChoice, tools } = request.value
       // "The client MUST return an error if this field is provided but sampling.tools is not declared" (schema).
       if ((tools !== undefined || toolChoice !== undefined) && !(sampling.tools === true && revision.samplingTools)) {
-        return Effect.fail(malformed("Tools in sampling are not supported"))
+        return Effect.fail(undeclared("Tools in sampling are not supported"))
       }
       const problem = SamplingHistory.problem(messages)
       if (problem !== undefined) return Effect.fail(malformed(`Invalid sampling history: ${problem}`))
-      const asked = Effect.andThen(
-        includeContext === "thisServer" || includeContext === "allServers"
-          ? Deprecations.notice("include-context")
-          : Effect.void,
-        Effect.suspend(() => sampling.createMessage({ server, revision, params: within(request.value) }))
-      )
-      return Effect.flatMap(
-        run("Sampling", asked, (error) =>
-          error instanceof SamplingRejected
-            ? { kind: "unhandled", code: userRejected, message: "User rejected sampling request" }
-            : failed("Sampling error")),
-        (result) => {
-          // Up to 2025-06-18 a message holds one block.
-          const content = revision.samplingTools || !Array.isArray(result.content) || result.content.length !== 1
-            ? result.content
-            : result.content[0]
-          return checked("Sampling", createMessageResult, { ...result, content })
-        }
-      )
+      const asked = () =>
+        Effect.andThen(
+          includeContext === "thisServer" || includeContext === "allServers"
+            ? Deprecations.notice("include-context")
+            : Effect.void,
+          sampling.createMessage({ server, revision, params: within(request.value) })
+        )
+      const refuse = (error: unknown): Refusal =>
+        error instanceof SamplingRejected ? rejected : failed("Sampling error")
+      return Effect.flatMap(ask("Sampling", asked, refuse), (result) => {
+        if (revision.samplingTools) return checked("Sampling", createMessageResult, result, failed("Sampling error"))
+        // Up to 2025-06-18 a message holds one block, and no tools.
+        const { content: given } = result
+        const content: unknown = Array.isArray(given) && given.length === 1 ? given[0] : given
+        return Array.isArray(content) || (Json.isJsonObject(content) && String(content["type"]).startsWith("tool_"))
+          ? unusable("Sampling", failed("Sampling error"))
+          : checked("Sampling", createMessageResult, { ...result, content }, failed("Sampling error"))
+      })
     }
 
     const listRoots = (): Effect.Effect<Json.JsonObject, Refusal> => {

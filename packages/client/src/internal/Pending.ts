@@ -24,6 +24,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Abort from "./Abort.ts"
 import type { Expiring } from "./Deadlines.ts"
 import * as Read from "./Read.ts"
 
@@ -69,8 +70,8 @@ export interface InFlight extends Expiring {
   readonly progressToken: unknown
   readonly cancel: (reason: string | undefined) => void
   readonly hold: () => () => void
-  /** Runs when nobody waits for the answer any more. */
-  readonly onSettled: (finalizer: () => void) => void
+  /** Runs when nobody waits for the answer any more, with whether it came. */
+  readonly onSettled: (finalizer: (answered: boolean) => void) => void
   readonly onMessage: (message: Envelope.Request | Envelope.Notification) => void
 }
 
@@ -100,7 +101,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   private isOver = false
   private idleAt: number
   private holds = 0
-  private finalizers: Array<() => void> | undefined = undefined
+  private finalizers: Array<(answered: boolean) => void> | undefined = undefined
   private progress: Fiber.Fiber<void> | undefined = undefined
 
   constructor(
@@ -127,7 +128,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   start(connection: Transport.Connection, outgoing: Transport.Outgoing): void {
     const signal = this.call.signal
     if (signal !== undefined) {
-      this.onAbort = () => this.cancel(abortReason(signal))
+      this.onAbort = () => this.cancel(Abort.reasonOf(signal))
       signal.addEventListener("abort", this.onAbort, { once: true })
     }
     const cancel = connection.open(outgoing, this, this.context)
@@ -162,7 +163,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   abandon(): void {
     this.isOver = true
     if (this.settled) return
-    const cancel = this.release()
+    const cancel = this.release(false)
     cancel?.(undefined)
   }
 
@@ -178,8 +179,8 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     }
   }
 
-  onSettled(finalizer: () => void): void {
-    if (this.settled) finalizer()
+  onSettled(finalizer: (answered: boolean) => void): void {
+    if (this.settled) finalizer(true)
     else if (this.finalizers === undefined) this.finalizers = [finalizer]
     else this.finalizers.push(finalizer)
   }
@@ -258,7 +259,8 @@ export class Pending<A> implements Transport.Exchange, InFlight {
       requestMethod: this.call.method,
       requestParams: this.call.params,
       inputRequests: result["inputRequests"],
-      requestState: typeof state === "string" ? state : undefined
+      requestState: typeof state === "string" ? state : undefined,
+      result
     })
   }
 
@@ -289,7 +291,7 @@ export class Pending<A> implements Transport.Exchange, InFlight {
    */
   private answer(exit: Exit.Exit<A, McpError.McpError>): void {
     const progress = this.progress
-    this.release()
+    this.release(true)
     if (progress === undefined || progress.pollUnsafe() !== undefined) {
       this.resume(exit)
       return
@@ -304,24 +306,17 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   /** Ends the request without an answer, once; gives the transport's cancel to whoever ended it without the transport. */
   private fail(error: McpError.McpError): Transport.Cancel | undefined {
     if (this.settled) return undefined
-    const cancel = this.release()
+    const cancel = this.release(false)
     this.isOver = true
     this.resume(Exit.fail(error))
     return cancel
   }
 
-  private release(): Transport.Cancel | undefined {
+  private release(answered: boolean): Transport.Cancel | undefined {
     this.settled = true
     if (this.onAbort !== undefined) this.call.signal?.removeEventListener("abort", this.onAbort)
     this.owner.forget(this)
-    if (this.finalizers !== undefined) { for (const finalizer of this.finalizers) finalizer() }
+    if (this.finalizers !== undefined) { for (const finalizer of this.finalizers) finalizer(answered) }
     return this.cancelTransport
   }
-}
-
-/** The reason of an abort as text: an `Error` gives its message, the default `AbortError` none. */
-export const abortReason = (signal: AbortSignal): string | undefined => {
-  const reason: unknown = signal.reason
-  if (typeof reason === "string") return reason
-  return reason instanceof Error && reason.name !== "AbortError" ? reason.message : undefined
 }

@@ -9,8 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
+import * as Abort from "./Abort.ts"
 import { Deadlines } from "./Deadlines.ts"
-import { abortReason, type Call, type InFlight, type Owner, Pending } from "./Pending.ts"
+import { type Call, type InFlight, type Owner, Pending } from "./Pending.ts"
 import * as RequestText from "./RequestText.ts"
 
 /** What a request travels under. */
@@ -53,7 +54,7 @@ export class Requests implements Owner {
     return Effect.withFiber((fiber) => {
       const signal = call.signal
       if (signal !== undefined && signal.aborted) {
-        return this.refuse(call, new McpError.Cancelled({ reason: abortReason(signal) }))
+        return this.refuse(call, new McpError.Cancelled({ reason: Abort.reasonOf(signal) }))
       }
       if (call.deadlineAt <= this.now()) {
         return this.refuse(call, new McpError.RequestTimeout({ kind: "deadline", millis: call.deadlineMillis }))
@@ -113,6 +114,17 @@ export class Requests implements Owner {
     const releases = Array.from(this.inFlight.values(), (request) => request.hold())
     return () => {
       for (const release of releases) release()
+    }
+  }
+
+  /** Runs once all requests in flight were given up; never, if one of them is answered or there is none. */
+  onAllGivenUp(run: () => void): void {
+    let left = this.inFlight.size
+    for (const request of this.inFlight.values()) {
+      request.onSettled((answered) => {
+        left = answered ? Infinity : left - 1
+        if (left === 0) run()
+      })
     }
   }
 

@@ -6,6 +6,7 @@ import { type InputRequired, Json, McpError, type Revision } from "@mcp-effect/p
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { InputRequiredWait } from "../ClientOptions.ts"
+import * as Abort from "./Abort.ts"
 import type { Interaction, Refusal } from "./Interaction.ts"
 
 /** How many times a server may ask during one request. */
@@ -27,6 +28,7 @@ export interface Trip {
   readonly startedAt: number
   /** Monotonic milliseconds. */
   readonly deadlineAt: number
+  readonly signal: AbortSignal | undefined
   readonly onWait: ((wait: InputRequiredWait) => Effect.Effect<"wait" | "retry" | "cancel">) | undefined
 }
 
@@ -39,22 +41,34 @@ const fail = (trip: Trip, asked: McpError.InputRequired, problem: Problem): Effe
       requestMethod: trip.method,
       requestParams: trip.params,
       inputRequests: asked.inputRequests,
-      requestState: asked.requestState
+      requestState: asked.requestState,
+      result: asked.result
     }),
     "refused",
     { server: trip.server, method: trip.method }
   ))
 
-/** Runs an effect for as long as the request may still take. */
+/** Runs an effect for as long as the request may still take, and its signal allows. */
 const inTime = <A>(
   trip: Trip,
   asked: McpError.InputRequired,
   effect: Effect.Effect<A, McpError.McpError>
-): Effect.Effect<A, McpError.McpError> =>
-  trip.deadlineAt === Infinity ? effect : Effect.timeoutOrElse(effect, {
+): Effect.Effect<A, McpError.McpError> => {
+  const cancellable = Abort.orElse(
+    effect,
+    trip.signal,
+    (reason) =>
+      McpError.make(new McpError.Cancelled({ reason }), "refused", { server: trip.server, method: trip.method })
+  )
+  return trip.deadlineAt === Infinity ? cancellable : Effect.timeoutOrElse(cancellable, {
     duration: Duration.millis(Math.max(0, trip.deadlineAt - trip.now())),
     orElse: () => fail(trip, asked, "deadline")
   })
+}
+
+/** Whether a server asks for nothing but to be asked again later. */
+export const isPause = ({ inputRequests }: McpError.InputRequired): boolean =>
+  !Json.isJsonObject(inputRequests) || Object.keys(inputRequests).length === 0
 
 /** Answers one by one, since most of them need the same person. */
 const answerAll = (
@@ -93,7 +107,8 @@ const pause = (
       round,
       delayMillis: delay,
       elapsedMillis: trip.now() - trip.startedAt,
-      requestState: asked.requestState
+      requestState: asked.requestState,
+      result: Json.isJsonObject(asked.result) ? asked.result : {}
     }),
     (decision) => {
       if (decision === "cancel") return fail(trip, asked, "stopped")
@@ -116,17 +131,16 @@ export const next = (
   if (asked.problem !== "unanswered") return fail(trip, asked, asked.problem)
   if (round >= maxRounds) return fail(trip, asked, "too-many-rounds")
   const state = asked.requestState === undefined ? undefined : { requestState: asked.requestState }
-  const requests = asked.inputRequests
   // Both members belong to this request alone and stand beside its own parameters; without a state none is sent.
   return inTime(
     trip,
     asked,
-    Json.isJsonObject(requests)
-      ? Effect.map(
-        answerAll(trip, asked, requests as InputRequired.InputRequests),
+    isPause(asked)
+      ? Effect.as(pause(trip, asked, waits, round), { ...trip.params, ...state })
+      : Effect.map(
+        answerAll(trip, asked, asked.inputRequests as InputRequired.InputRequests),
         (inputResponses) => ({ ...trip.params, inputResponses, ...state })
       )
-      : Effect.as(pause(trip, asked, waits, round), { ...trip.params, ...state })
   )
 }
 

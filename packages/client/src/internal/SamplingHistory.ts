@@ -14,10 +14,9 @@ const ids = (found: ReadonlyArray<Block>, key: "id" | "toolUseId"): ReadonlyArra
     return typeof id === "string" ? [id] : []
   })
 
-const sameMembers = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean => {
-  const set = new Set(left)
-  return set.size === new Set(right).size && right.every((id) => set.has(id))
-}
+/** Whether each use has one result, in whatever order. */
+const answers = (uses: ReadonlyArray<string>, results: ReadonlyArray<string>): boolean =>
+  uses.length === results.length && new Set(results).size === results.length && results.every((id) => uses.includes(id))
 
 /** What is wrong with a history, if something is. */
 export const problem = (messages: ReadonlyArray<Sampling.SamplingMessage>): string | undefined => {
@@ -39,7 +38,7 @@ export const problem = (messages: ReadonlyArray<Sampling.SamplingMessage>): stri
     if (results.length > 0 && results.length !== content.length) {
       return "a user message with tool results must hold nothing else"
     }
-    if (!sameMembers(pending, ids(results, "toolUseId"))) return "tool results must answer the tool uses before them"
+    if (!answers(pending, ids(results, "toolUseId"))) return "tool results must answer the tool uses before them"
     pending = []
   }
   return pending.length === 0 ? undefined : "a history must not end with unanswered tool uses"

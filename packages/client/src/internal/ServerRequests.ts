@@ -17,6 +17,8 @@ const saturationLogMillis = 5_000
 // "A handler's failure reaches the server as a constant message": its text may hold what the server must not see.
 const internalError: Envelope.ErrorObject = { code: ErrorCode.InternalError, message: "Internal error" }
 
+const givenUp: Envelope.ErrorObject = { code: ErrorCode.InternalError, message: "Cancelled" }
+
 const ping: Effect.Effect<Json.JsonObject> = Effect.succeed({})
 
 /** What a message that belongs to a task says it belongs to is said again in its answer (2025-11-25 tasks). */
@@ -94,7 +96,8 @@ export class ServerRequests {
     if (!this.active.has(request.id)) return
     this.active.set(request.id, fiber)
     // The call that something was asked for is over, and so is whatever the user was asked.
-    origin?.onSettled(() => fiber.interruptUnsafe())
+    if (origin !== undefined) origin.onSettled(() => fiber.interruptUnsafe())
+    else if (!isPing) requests.onAllGivenUp(() => this.giveUp(request, requests, revision, fiber))
   }
 
   /** A server may take back what it asks (2025-11-25 basic/utilities/cancellation). */
@@ -102,6 +105,22 @@ export class ServerRequests {
     if (notification.method !== "notifications/cancelled") return
     const id = notification.params?.["requestId"]
     if (typeof id === "string" || typeof id === "number") this.active.get(id)?.interruptUnsafe()
+  }
+
+  /**
+   * Every call that a request can have been made for was given up. It cannot be told that it was made for one of them,
+   * so it is answered all the same.
+   */
+  private giveUp(
+    request: Envelope.Request,
+    requests: Requests,
+    revision: Revision.Facts,
+    fiber: Fiber.Fiber<void>
+  ): void {
+    if (this.active.get(request.id) !== fiber) return
+    fiber.interruptUnsafe()
+    const outcome: Envelope.Reply["outcome"] = { _tag: "Error", error: givenUp }
+    this.fork(Effect.ignore(requests.connection.send({ _tag: "Reply", id: request.id, outcome }, revision)))
   }
 
   private logSaturation(server: string): void {

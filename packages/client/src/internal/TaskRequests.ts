@@ -1,10 +1,9 @@
 /**
  * The requests about tasks, in both ways the protocol has had them, read into one state.
  */
-import { CoreTask, Decode, ErrorCode, type Json, McpError, PeerText, Task } from "@mcp-effect/protocol"
+import { CoreTask, Decode, ErrorCode, type Json, ListResult, McpError, PeerText, Task } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Schema from "effect/Schema"
 import type { TaskState } from "../McpTask.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
 import * as Read from "./Read.ts"
@@ -21,9 +20,6 @@ const detailedTask = Decode.validator(Task.DetailedTask)
 const createdTask = Decode.validator(Task.CreateTaskResult)
 const coreTask = Decode.validator(CoreTask.Task)
 const createdCoreTask = Decode.validator(CoreTask.CreateTaskResult)
-const coreTaskList = Decode.validator(
-  Schema.Struct({ tasks: Schema.Array(CoreTask.Task), nextCursor: Schema.optional(Schema.String) })
-)
 
 const fromCore = (task: CoreTask.Task): TaskState => ({
   taskId: task.taskId,
@@ -83,8 +79,23 @@ const readState = (taskId: string) => (result: Json.JsonObject, session: Session
     : state
 }
 
+// -32602 in answer to anything but `tasks/get` may also be about what was sent along.
+const isNotFound = (method: string, { code, excerpt }: McpError.ServerError): boolean =>
+  code === ErrorCode.InvalidParams && (method === "tasks/get" || /task/i.test(excerpt))
+
 /** The requests about one task. `pinned` is the session that it lives in, where it does not outlive it. */
 export const make = (calls: Calls, server: string, taskId: string, pinned: number | undefined) => {
+  const failed = (
+    method: string,
+    problem: McpError.TaskFailed["problem"],
+    { code, data, excerpt }: McpError.ServerError
+  ): Effect.Effect<never, McpError.McpError> =>
+    Effect.fail(McpError.make(
+      new McpError.TaskFailed({ taskId, problem, code, excerpt, data }),
+      problem === "not-found" ? "refused" : "unknown",
+      { server, method }
+    ))
+
   const run = <A>(
     method: string,
     params: Json.JsonObject,
@@ -97,22 +108,14 @@ export const make = (calls: Calls, server: string, taskId: string, pinned: numbe
         name: taskId,
         params: { taskId, ...params },
         generation: pinned,
+        // Two examples of the extension's own text answer `tasks/get` as if the task had just been created.
+        tasks: true,
         onOtherGeneration: () => new McpError.TaskFailed({ taskId, problem: "session-ended" }),
         decode
-      }, options),
+      }, { ...options, requestId: undefined }),
       (error) =>
-        error.reason._tag === "ServerError" && error.reason.code === ErrorCode.InvalidParams
-          ? Effect.fail(McpError.make(
-            new McpError.TaskFailed({
-              taskId,
-              problem: "not-found",
-              code: error.reason.code,
-              excerpt: error.reason.excerpt,
-              data: error.reason.data
-            }),
-            "refused",
-            { server, method }
-          ))
+        error.reason._tag === "ServerError" && isNotFound(method, error.reason)
+          ? failed(method, "not-found", error.reason)
           : Effect.fail(error)
     )
   return {
@@ -120,21 +123,31 @@ export const make = (calls: Calls, server: string, taskId: string, pinned: numbe
     update: (inputResponses: Json.JsonObject, options?: RunOptions) =>
       run("tasks/update", { inputResponses }, () => Exit.void, options),
     cancel: (options?: RunOptions) => run("tasks/cancel", {}, () => Exit.void, options),
-    /** Blocks until a core task is done, and gives what the call would have given. */
-    result: (options?: RunOptions) => run("tasks/result", {}, Read.callToolResult, options)
+    /** Blocks until a core task is done, and gives what the call would have given: its error, where it failed. */
+    result: (status: Task.TaskStatus, options?: RunOptions) =>
+      Effect.catch(run("tasks/result", {}, Read.callToolResult, options), (error) => {
+        const { reason } = error
+        if (reason._tag === "ServerError") return failed("tasks/result", "failed", reason)
+        // That the task exists was just told, so this is what became of it.
+        return reason._tag === "TaskFailed" && reason.problem === "not-found" && status === "failed"
+          ? Effect.fail(McpError.make(
+            new McpError.TaskFailed({ ...reason, problem: "failed" }),
+            "unknown",
+            { server, method: "tasks/result" }
+          ))
+          : Effect.fail(error)
+      })
   }
 }
 
 export type TaskRequests = ReturnType<typeof make>
 
 /** One page of the tasks of a server (2025-11-25 only). */
-export const readList = (
-  result: Json.JsonObject
-): Read<{ readonly tasks: ReadonlyArray<TaskState>; readonly nextCursor: string | undefined }> =>
-  Exit.map(Exit.mapError(coreTaskList(result), Decode.malformed), ({ nextCursor, tasks }) => ({
-    tasks: tasks.map(fromCore),
-    nextCursor
-  }))
+export const readList = (result: Json.JsonObject): Read<ListResult.Page<TaskState>> =>
+  Exit.map(
+    Exit.mapError(ListResult.read("tasks/list", result, "tasks", coreTask), Decode.malformed),
+    (page) => ({ ...page, items: page.items.map(fromCore) })
+  )
 
 /** The error of a task that did not come to a result. */
 export const failure = (server: string, state: TaskState): McpError.McpError =>

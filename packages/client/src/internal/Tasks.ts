@@ -1,7 +1,15 @@
 /**
  * Handles of tasks, and how they are driven to their end (2025-11-25 basic/utilities/tasks; the tasks extension).
  */
-import { type Envelope, type InputRequired, type Json, McpError, Task, type ToolCall } from "@mcp-effect/protocol"
+import {
+  type Diagnostic,
+  type Envelope,
+  type InputRequired,
+  type Json,
+  McpError,
+  Task,
+  type ToolCall
+} from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,10 +20,12 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RequestOptions } from "../ClientOptions.ts"
 import type { McpTask, SerializedTask, TaskState } from "../McpTask.ts"
+import * as Abort from "./Abort.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
 import type { Interaction } from "./Interaction.ts"
-import { maxRounds } from "./RoundTrips.ts"
+import * as Lists from "./Lists.ts"
 import type { Session } from "./Session.ts"
+import { TaskInputs } from "./TaskInputs.ts"
 import * as TaskRequests from "./TaskRequests.ts"
 
 // A server that asks to be polled all the time is not.
@@ -29,15 +39,18 @@ export interface Options {
   readonly server: string
   readonly now: () => number
   readonly interaction: Interaction
-  /** Runs something that nobody waits for, as long as the client lives. */
-  readonly fork: (effect: Effect.Effect<void>) => unknown
+  /** Runs something that nobody waits for, and that the server should still hear when the client closes. */
+  readonly part: (effect: Effect.Effect<void>) => void
   readonly subscribeNotifications: Effect.Effect<Stream.Stream<Envelope.Notification>, never, Scope.Scope>
   readonly session: Effect.Effect<Session, McpError.McpError>
+  readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
+  /** Whether the client declares the extension. */
+  readonly declared: boolean
 }
 
 const serializedTask = Schema.decodeUnknownExit(Schema.Struct({
   taskId: Schema.String,
-  createdAt: Schema.String,
+  createdAt: Schema.optional(Schema.String),
   tool: Schema.optional(Schema.String)
 }))
 
@@ -49,20 +62,42 @@ const isAbout = (notification: Envelope.Notification, taskId: string): boolean =
 const pinOf = (session: Session): number | undefined =>
   session.http && session.revision.era === "modern" ? undefined : session.generation
 
+/** A task as a handle knows it, and when that became known, in monotonic milliseconds. */
+interface Observed {
+  readonly initial: TaskState
+  readonly session: Session
+  readonly since: number
+}
+
 const isSameState = (left: TaskState, right: TaskState): boolean =>
   left.status === right.status && left.lastUpdatedAt === right.lastUpdatedAt
   && left.statusMessage === right.statusMessage
 
-export const make = (options: Options) => {
-  const { calls, interaction, now, server } = options
+/** Whether a task that failed to come to a result goes on at the server, and nobody can take it up. */
+const isGivenUp = ({ reason }: McpError.McpError, owned: boolean): boolean =>
+  reason._tag === "RequestTimeout" || reason._tag === "Cancelled" || (owned && reason._tag === "InputRequired")
 
-  const fail = (reason: McpError.McpErrorReason): Effect.Effect<never, McpError.McpError> =>
-    Effect.fail(McpError.make(reason, "unknown", { server, method: "tasks/get" }))
+export const make = (options: Options) => {
+  const { calls, now, server } = options
+  const inputs = new TaskInputs(options.interaction, server)
+
+  const fail = (
+    reason: McpError.McpErrorReason,
+    delivery: McpError.Delivery = "unknown",
+    method = "tasks/get"
+  ): Effect.Effect<never, McpError.McpError> => Effect.fail(McpError.make(reason, delivery, { server, method }))
+
+  /** The session, if its server has tasks. */
+  const supporting = (method: string): Effect.Effect<Session, McpError.McpError> =>
+    Effect.flatMap(options.session, (session) =>
+      hasTasks(session, options.declared)
+        ? Effect.succeed(session)
+        : fail(new McpError.CapabilityMissing({ capability: "tasks" }), "unsent", method))
 
   /** Polls a task. Each state is one look; `pause` waits until the next is due, or the server announces a change. */
   const observe = (
     requests: TaskRequests.TaskRequests,
-    initial: TaskState
+    observed: Observed
   ): Effect.Effect<
     {
       readonly look: (options?: RunOptions) => Effect.Effect<TaskState, McpError.McpError>
@@ -72,33 +107,31 @@ export const make = (options: Options) => {
     Scope.Scope
   > =>
     Effect.gen(function*() {
-      const { taskId } = initial
-      const startedAt = now()
+      const { createdAt, taskId } = observed.initial
       const changes = yield* options.subscribeNotifications
       const wake = yield* Queue.sliding<void>(1)
       yield* Effect.forkScoped(Stream.runForEach(changes, (notification) =>
         isAbout(notification, taskId) ? Queue.offer(wake, undefined) : Effect.void))
 
       const look = (request?: RunOptions): Effect.Effect<TaskState, McpError.McpError> =>
-        requests.get({
-          ...request,
-          requestId: undefined,
-          onProgress: undefined,
-          idleTimeout: Duration.millis(TaskRequests.requestMillis)
-        }).pipe(
-          Effect.catch((error) => {
-            const deadlineAt = request?.deadlineAt ?? Infinity
-            // A poll that was not answered in time is no verdict on the task.
-            return error.reason._tag === "RequestTimeout" && now() < deadlineAt ? look(request) : Effect.fail(error)
-          }),
-          Effect.flatMap((state) =>
-            state.createdAt === initial.createdAt ? Effect.succeed(state) : fail(new McpError.TaskReplaced({ taskId }))
-          )
-        )
+        Effect.suspend(() => {
+          const deadlineAt = request?.deadlineAt ?? Infinity
+          const pollEndsAt = Math.min(deadlineAt, now() + TaskRequests.requestMillis)
+          return requests.get({ ...request, onProgress: undefined, idleTimeout: Infinity, deadlineAt: pollEndsAt })
+            .pipe(
+              // A poll that was not answered in time is no verdict on the task.
+              Effect.catch((error) =>
+                error.reason._tag === "RequestTimeout" && now() < deadlineAt ? look(request) : Effect.fail(error)
+              ),
+              Effect.flatMap((state) =>
+                state.createdAt === createdAt ? Effect.succeed(state) : fail(new McpError.TaskReplaced({ taskId }))
+              )
+            )
+        })
 
       const pause = (state: TaskState): Effect.Effect<void, McpError.McpError> =>
         Effect.suspend(() => {
-          const left = state.ttlMillis === null ? Infinity : startedAt + state.ttlMillis - now()
+          const left = state.ttlMillis === null ? Infinity : observed.since + state.ttlMillis - now()
           if (left <= 0) {
             return fail(new McpError.TaskFailed({ taskId, problem: "expired" }))
           }
@@ -109,82 +142,31 @@ export const make = (options: Options) => {
       return { look, pause }
     })
 
-  /** Answers what a task asks that was not answered yet; each key is answered once. */
-  const answerNew = (
-    requests: TaskRequests.TaskRequests,
-    session: Session,
-    state: TaskState,
-    answered: Map<string, Json.JsonObject | undefined>,
-    request: RunOptions
-  ): Effect.Effect<void, McpError.McpError> =>
-    Effect.gen(function*() {
-      const asked = Object.entries(state.inputRequests ?? {})
-      for (const [key, { method, params }] of asked) {
-        if (answered.has(key)) continue
-        const response = yield* Effect.mapError(
-          interaction.answer(method, params, session.revision),
-          ({ kind }) =>
-            McpError.make(
-              new McpError.InputRequired({
-                problem: kind,
-                requestMethod: "tasks/get",
-                requestParams: { taskId: state.taskId },
-                inputRequests: state.inputRequests
-              }),
-              "unknown",
-              { server, method: "tasks/get" }
-            )
-        )
-        answered.set(key, response)
-      }
-      // Only what is asked now may be sent; an answer whose update failed is still here and goes with the next one.
-      const owed = asked.flatMap(([key]) => {
-        const response = answered.get(key)
-        return response === undefined ? [] : [[key, response] as const]
-      })
-      if (owed.length === 0) return
-      const sent = yield* Effect.exit(requests.update(Object.fromEntries(owed), { ...request, requestId: undefined }))
-      if (Exit.isSuccess(sent)) {
-        for (const [key] of owed) answered.set(key, undefined)
-        return
-      }
-      const error = Exit.findErrorOption(sent)
-      const ambiguous = error._tag === "Some" && error.value.delivery === "unknown"
-        && error.value.reason._tag !== "ServerError"
-      if (!ambiguous) yield* sent
-    })
-
   const drive = (
     requests: TaskRequests.TaskRequests,
-    initial: TaskState,
+    observed: Observed,
     request: RunOptions
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
     Effect.scoped(Effect.gen(function*() {
-      const session = yield* options.session
+      const { session } = observed
       const core = session.revision.tasks === "core"
-      const { look, pause } = yield* observe(requests, initial)
-      const answered = new Map<string, Json.JsonObject | undefined>()
-      let rounds = 0
+      const { look, pause } = yield* observe(requests, observed)
       while (true) {
         const state = yield* look(request)
+        const isOver = Task.isTerminal(state.status)
+        if (isOver) inputs.forget(state)
         // A core task tells its result, and asks what it has to ask, on the stream of this request.
-        if (core && (Task.isTerminal(state.status) || state.status === "input_required")) {
-          return yield* requests.result({ ...request, requestId: undefined, idleTimeout: Infinity })
+        if (core && state.status !== "cancelled" && (isOver || state.status === "input_required")) {
+          return yield* requests.result(state.status, { ...request, idleTimeout: Infinity })
         }
         if (state.result !== undefined) return state.result
-        if (Task.isTerminal(state.status)) return yield* TaskRequests.failure(server, state)
+        if (isOver) return yield* TaskRequests.failure(server, state)
         if (state.status === "input_required") {
-          if (rounds++ >= maxRounds) {
-            return yield* fail(
-              new McpError.InputRequired({
-                problem: "too-many-rounds",
-                requestMethod: "tasks/get",
-                requestParams: { taskId: state.taskId },
-                inputRequests: state.inputRequests
-              })
-            )
-          }
-          yield* answerNew(requests, session, state, answered, request)
+          yield* inputs.answer(state, requests, session, {
+            ...request,
+            onProgress: undefined,
+            idleTimeout: Duration.millis(TaskRequests.requestMillis)
+          })
         }
         yield* pause(state)
       }
@@ -193,32 +175,39 @@ export const make = (options: Options) => {
   /** Drives a task within the caller's time; a task that nobody waits for any more is cancelled on the server. */
   const finish = (
     requests: TaskRequests.TaskRequests,
-    initial: TaskState,
-    request: RequestOptions | undefined
+    observed: Observed,
+    request: RunOptions | undefined,
+    owned: boolean
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
-    Effect.withFiber((fiber) => {
-      const deadlineAt = calls.deadlineAt(fiber, request)
-      const cancel = Effect.sync(() => {
-        options.fork(Effect.ignore(requests.cancel({ deadline: Duration.millis(cancelMillis) })))
-      })
-      const driven = drive(requests, initial, { ...request, deadlineAt })
-      const timed = deadlineAt === Infinity ? driven : Effect.timeoutOrElse(driven, {
-        duration: Duration.millis(Math.max(0, deadlineAt - now())),
-        orElse: () =>
-          Effect.andThen(
-            cancel,
-            fail(new McpError.RequestTimeout({ kind: "deadline", millis: calls.deadlineMillis(fiber, request) }))
-          )
-      })
-      return Effect.onInterrupt(timed, () => cancel)
-    })
+    calls.cancellable("tasks/get", request, (cancellable) =>
+      Effect.withFiber((fiber) => {
+        const deadlineAt = cancellable?.deadlineAt ?? calls.deadlineAt(fiber, cancellable)
+        const cancel = Effect.sync(() => {
+          options.part(Effect.ignore(requests.cancel({ deadline: Duration.millis(cancelMillis) })))
+        })
+        const driven = Abort.orElse(
+          drive(requests, observed, { ...cancellable, deadlineAt }),
+          cancellable?.signal,
+          (reason) => McpError.make(new McpError.Cancelled({ reason }), "unknown", { server, method: "tasks/get" })
+        )
+        const timed = deadlineAt === Infinity ? driven : Effect.timeoutOrElse(driven, {
+          duration: Duration.millis(Math.max(0, deadlineAt - now())),
+          orElse: () =>
+            fail(new McpError.RequestTimeout({ kind: "deadline", millis: calls.deadlineMillis(fiber, cancellable) }))
+        })
+        return timed.pipe(
+          Effect.tapError((error) => isGivenUp(error, owned) ? cancel : Effect.void),
+          Effect.onInterrupt(() => cancel)
+        )
+      }))
 
   const handle = (
     initial: TaskState,
     tool: string | undefined,
-    pinned: number | undefined
+    session: Session
   ): McpTask => {
-    const requests = TaskRequests.make(calls, server, initial.taskId, pinned)
+    const requests = TaskRequests.make(calls, server, initial.taskId, pinOf(session))
+    const observed = { initial, session, since: now() }
     return {
       id: initial.taskId,
       tool,
@@ -226,7 +215,7 @@ export const make = (options: Options) => {
       get: requests.get(),
       updates: Stream.unwrap(
         Effect.map(
-          observe(requests, initial),
+          observe(requests, observed),
           ({ look, pause }) =>
             Stream.paginate(undefined, (last: TaskState | undefined) =>
               Effect.map(
@@ -238,8 +227,18 @@ export const make = (options: Options) => {
               ))
         )
       ),
-      await: (request) => finish(requests, initial, request),
-      answer: (responses: InputRequired.InputResponses) => requests.update({ ...responses }),
+      await: (request) => finish(requests, observed, request, false),
+      answer: (responses: InputRequired.InputResponses) =>
+        session.revision.tasks === "core"
+          ? fail(
+            new McpError.InvalidRequest({
+              problem:
+                "a task of this revision asks on the stream of its result; give the client handlers, and await it"
+            }),
+            "unsent",
+            "tasks/update"
+          )
+          : inputs.give(initial, { ...responses }, requests),
       cancel: requests.cancel(),
       serialized: { taskId: initial.taskId, createdAt: initial.createdAt, tool }
     }
@@ -272,54 +271,62 @@ export const make = (options: Options) => {
     }
   }
 
+  const list = Lists.make({
+    method: "tasks/list",
+    read: TaskRequests.readList,
+    calls,
+    onDiagnostic: options.onDiagnostic
+  })
+
   return {
-    finish: (initial: TaskState, session: Session, request: RequestOptions | undefined) =>
-      finish(TaskRequests.make(calls, server, initial.taskId, pinOf(session)), initial, request),
+    /** Waits for the result of a call that became a task. */
+    finish: (initial: TaskState, session: Session, request: RunOptions | undefined) =>
+      finish(
+        TaskRequests.make(calls, server, initial.taskId, pinOf(session)),
+        { initial, session, since: now() },
+        request,
+        true
+      ),
     finished,
-    handle: (initial: TaskState, tool: string, session: Session) => handle(initial, tool, pinOf(session)),
+    handle,
     restore: (serialized: SerializedTask | Json.JsonObject): Effect.Effect<McpTask, McpError.McpError> => {
       const read = serializedTask(serialized)
-      if (!Exit.isSuccess(read)) {
-        return Effect.fail(McpError.make(
+      if (!Exit.isSuccess(read) || read.value.taskId === "") {
+        return fail(
           new McpError.InvalidRequest({ problem: "this does not name a task; give what `serialized` of a task gave" }),
-          "unsent",
-          { server, method: "tasks/get" }
-        ))
+          "unsent"
+        )
       }
       const { createdAt, taskId, tool } = read.value
-      return Effect.flatMap(
-        TaskRequests.make(calls, server, taskId, undefined).get(),
-        (state) =>
-          state.createdAt === createdAt
-            ? Effect.succeed(handle(state, tool, undefined))
-            : fail(new McpError.TaskReplaced({ taskId }))
-      )
-    },
-    list: (request?: RequestOptions): Effect.Effect<ReadonlyArray<TaskState>, McpError.McpError> => {
-      const page = (cursor: string | undefined, seen: ReadonlySet<string>): Effect.Effect<
-        ReadonlyArray<TaskState>,
-        McpError.McpError
-      > =>
+      return Effect.flatMap(supporting("tasks/get"), (session) =>
         Effect.flatMap(
-          calls.run({
-            method: "tasks/list",
-            params: cursor === undefined ? {} : { cursor },
-            decode: TaskRequests.readList
-          }, request),
-          ({ nextCursor, tasks }) =>
-            nextCursor === undefined || seen.has(nextCursor)
-              ? Effect.succeed(tasks)
-              : Effect.map(page(nextCursor, new Set([...seen, nextCursor])), (rest) => [...tasks, ...rest])
-        )
-      return page(undefined, new Set())
-    }
+          TaskRequests.make(calls, server, taskId, pinOf(session)).get(),
+          (state) =>
+            createdAt === undefined || state.createdAt === createdAt
+              ? Effect.succeed(handle(state, tool, session))
+              : fail(new McpError.TaskReplaced({ taskId }))
+        ))
+    },
+    list: (request?: RequestOptions): Effect.Effect<ReadonlyArray<TaskState>, McpError.McpError> =>
+      Effect.flatMap(supporting("tasks/list"), (session) =>
+        session.revision.tasks === "core"
+          ? list.all(request)
+          : fail(new McpError.CapabilityMissing({ capability: "tasks.list" }), "unsent", "tasks/list"))
   }
 }
 
 export type Tasks = ReturnType<typeof make>
 
-/** Whether calls on a session may be answered with tasks. */
+const declaresExtension = (session: Session): boolean => session.declares(["extensions", Task.extensionId]) !== false
+
+/** Whether a server has tasks at all. `declared` is whether this client declares the extension. */
+const hasTasks = (session: Session, declared: boolean): boolean =>
+  session.revision.tasks === "core"
+    ? session.declares(["tasks"]) === true
+    : session.revision.tasks === "extension" && declared && declaresExtension(session)
+
+/** Whether calls on a session may be answered with tasks. `declared` is whether this client declares the extension. */
 export const areSupported = (session: Session, declared: boolean): boolean =>
   session.revision.tasks === "core"
     ? session.declares(["tasks", "requests", "tools", "call"]) === true
-    : session.revision.tasks === "extension" && declared
+    : hasTasks(session, declared)

@@ -1,26 +1,8 @@
 /**
  * What can be said about a tool's arguments before they are sent, from its `inputSchema` alone.
  */
-import { Json, McpError, PeerText } from "@mcp-effect/protocol"
-
-/** The dialects of JSON Schema that this library reads (2026-07-28 basic/index, JSON Schema usage). */
-const supportedDialects: ReadonlyArray<string> = [
-  "https://json-schema.org/draft/2020-12/schema",
-  "https://json-schema.org/draft/2019-09/schema",
-  "http://json-schema.org/draft-07/schema#"
-]
-
-// http or https, with or without an empty fragment, name the same dialect.
-const canonical = (uri: string): string => uri.replace(/^https?:\/\//, "").replace(/#$/, "")
-
-const supported: ReadonlySet<string> = new Set(supportedDialects.map(canonical))
-
-/** The dialect a schema declares, when it is one that this library does not read. None declared means 2020-12. */
-const unsupportedDialect = (schema: Json.JsonObject): string | undefined => {
-  if (!Object.hasOwn(schema, "$schema")) return undefined
-  const dialect = schema["$schema"]
-  return typeof dialect === "string" && !supported.has(canonical(dialect)) ? PeerText.excerpt(dialect) : undefined
-}
+import { Json, McpError } from "@mcp-effect/protocol"
+import * as Dialect from "./Dialect.ts"
 
 // Longer chains and deeper nesting than these come from broken or hostile schemas.
 const maxSubschemas = 100
@@ -88,8 +70,8 @@ export const declaresProperty = (inputSchema: Json.JsonObject, name: string): bo
 
 /** Why arguments cannot be checked by a schema, if they cannot; the server decides about them then. */
 export const unusable = (inputSchema: Json.JsonObject): string | undefined => {
-  if (Object.hasOwn(inputSchema, "$schema") && typeof inputSchema["$schema"] !== "string") {
-    return "its $schema is not a string"
+  if (Object.hasOwn(inputSchema, "$schema") && !Dialect.isUri(inputSchema["$schema"])) {
+    return "its $schema is not the URI of a dialect"
   }
   const dangling = conjuncts(inputSchema).some((schema) =>
     Object.hasOwn(schema, "$ref") && resolve(inputSchema, schema["$ref"]) === undefined
@@ -102,13 +84,13 @@ export const problem = (
   tool: { readonly name: string; readonly inputSchema: Json.JsonObject },
   args: Json.JsonObject
 ): McpError.McpErrorReason | undefined => {
-  const dialect = unsupportedDialect(tool.inputSchema)
+  const dialect = Dialect.unsupported(tool.inputSchema)
   if (dialect !== undefined) {
     return new McpError.SchemaUnsupported({
       tool: tool.name,
       which: "inputSchema",
       dialect,
-      supported: supportedDialects
+      supported: Dialect.supported
     })
   }
   const missing = missingArguments(tool.inputSchema, args)

@@ -1,8 +1,8 @@
 /**
  * Tools: lists and calls (2026-07-28 server/tools).
  */
-import type { Diagnostic, Envelope, Json, ToolCall } from "@mcp-effect/protocol"
-import { McpError, PeerText, Tool } from "@mcp-effect/protocol"
+import type { Diagnostic, Envelope, ToolCall } from "@mcp-effect/protocol"
+import { Json, McpError, PeerText, Tool } from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -40,12 +40,29 @@ class Created {
   }
 }
 
-type Members = Pick<
-  McpClient,
-  "listTools" | "toolPages" | "callTool" | "call" | "startTool" | "callToolStream" | "callTools"
->
+/** What only some calls come with. */
+interface More {
+  readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
+  /** Asks a server of 2025-11-25 for a task; modern servers answer with one as they please. */
+  readonly task?: { readonly ttl?: number | undefined } | undefined
+  /** Where the call stood that is resumed. */
+  readonly requestState?: string | undefined
+}
 
-type OnNotification = (notification: Envelope.Notification) => void
+export interface Tools extends
+  Pick<
+    McpClient,
+    "listTools" | "toolPages" | "callTool" | "call" | "startTool" | "callToolStream" | "callTools"
+  >
+{
+  /** Goes on with a call from the state that its server gave. */
+  readonly resume: (
+    name: string,
+    args: Json.JsonObject,
+    requestState: string,
+    options: RequestOptions | undefined
+  ) => Effect.Effect<ToolCall.CallToolResult, McpError.McpError>
+}
 
 export const make = (
   calls: Calls,
@@ -56,7 +73,7 @@ export const make = (
   tasks: Tasks.Tasks,
   /** Whether the extension is declared, so that modern servers may answer with tasks. */
   tasksDeclared: boolean
-): Members => {
+): Tools => {
   const definitions = new ToolDefinitions()
   const list = Lists.make({
     method: "tools/list",
@@ -84,13 +101,11 @@ export const make = (
   const refresh = (options: RunOptions): Effect.Effect<unknown, McpError.McpError> =>
     list.all({ idleTimeout: options.idleTimeout, signal: options.signal, deadlineAt: options.deadlineAt })
 
-  /** Sends a call. `task` asks a server of 2025-11-25 for a task; modern servers answer with one as they please. */
   const send = (
     name: string,
     args: Json.JsonObject,
     options: RunOptions,
-    onNotification: OnNotification | undefined,
-    task?: { readonly ttl?: number | undefined }
+    more: More
   ): Effect.Effect<ToolCall.CallToolResult | Created, McpError.McpError> => {
     // Applications put a model's arguments through as they are, `_meta` included; it is metadata, not an argument,
     // unless the tool declares an argument of that name.
@@ -99,6 +114,7 @@ export const make = (
       && (known === undefined || !ToolInput.declaresProperty(known.inputSchema, "_meta"))
     const { _meta, ...rest } = args
     const given = lifted ? rest : args
+    const { task } = more
     return calls.run({
       method: "tools/call",
       name,
@@ -119,10 +135,11 @@ export const make = (
       },
       onHeaderMismatch: Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
       decode: (result, session): Exit.Exit<ToolCall.CallToolResult | Created, McpError.McpErrorReason> =>
-        task !== undefined || result["resultType"] === "task"
+        result["resultType"] === "task" || (task !== undefined && Json.isJsonObject(result["task"]))
           ? Exit.map(TaskRequests.readCreated(result, session), (state) => new Created(state, session))
           : Read.callToolResult(result),
-      onNotification
+      onNotification: more.onNotification,
+      requestState: more.requestState
     }, options)
   }
 
@@ -141,36 +158,48 @@ export const make = (
       })
     }
     if (!definitions.isUnknown(name)) return call
-    return Effect.flatMap(calls.session("tools/call", fiber, options), (session) =>
-      // Its definition says which arguments go into headers; without a list the call goes out without them.
-      mirrorsArguments(session) ? Effect.andThen(Effect.ignore(refresh(options)), call) : call)
+    return Effect.flatMap(calls.session("tools/call", fiber, options), (session) => {
+      // Its definition says which arguments go into headers, and whether a server of 2025-11-25 runs it as a task only;
+      // without a list the call goes out without them.
+      const isNeeded = mirrorsArguments(session)
+        || (session.revision.tasks === "core" && Tasks.areSupported(session, tasksDeclared))
+      return isNeeded ? Effect.andThen(Effect.ignore(refresh(options)), call) : call
+    })
   }
 
-  /** What a server of 2025-11-25 has to be asked for, where the tool runs as a task only. */
-  const requiredTask = (name: string): { readonly ttl?: number } | undefined => {
+  /** A server of 2025-11-25 has to be asked for a task, where the tool runs as one only. */
+  const sendAsRequired = (
+    name: string,
+    args: Json.JsonObject,
+    options: RunOptions,
+    more: More,
+    fiber: Fiber.Fiber<unknown, unknown>
+  ): Effect.Effect<ToolCall.CallToolResult | Created, McpError.McpError> => {
     const tool = definitions.get(name)
-    const session = calls.ready()
-    return tool !== undefined && session !== undefined && session.revision.tasks === "core"
-        && Tool.taskSupport(tool) === "required" && Tasks.areSupported(session, tasksDeclared)
-      ? {}
-      : undefined
+    if (tool === undefined || Tool.taskSupport(tool) !== "required") return send(name, args, options, more)
+    return Effect.flatMap(calls.session("tools/call", fiber, options), (session) =>
+      send(name, args, options, {
+        ...more,
+        task: session.revision.tasks === "core" && Tasks.areSupported(session, tasksDeclared) ? {} : undefined
+      }))
   }
 
   const callTool = (
     name: string,
     args: Json.JsonObject,
     given: RequestOptions | undefined,
-    onNotification?: OnNotification
+    more: More = {}
   ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
-    Effect.withFiber((fiber) => {
-      const options: RunOptions = { ...given, deadlineAt: calls.deadlineAt(fiber, given) }
-      const call = Effect.suspend(() => send(name, args, options, onNotification, requiredTask(name)))
-      return Effect.flatMap(
-        whenKnown(name, options, fiber, call),
-        (answer) =>
-          answer instanceof Created ? tasks.finish(answer.state, answer.session, options) : Effect.succeed(answer)
-      )
-    })
+    calls.cancellable("tools/call", given, (cancellable) =>
+      Effect.withFiber((fiber) => {
+        const options: RunOptions = { ...cancellable, deadlineAt: calls.deadlineAt(fiber, cancellable) }
+        const call = Effect.suspend(() => sendAsRequired(name, args, options, more, fiber))
+        return Effect.flatMap(
+          whenKnown(name, options, fiber, call),
+          (answer) =>
+            answer instanceof Created ? tasks.finish(answer.state, answer.session, options) : Effect.succeed(answer)
+        )
+      }))
 
   const startTool = (
     name: string,
@@ -185,12 +214,14 @@ export const make = (
         }
         const ttl = given?.ttl === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(given.ttl))
         // The extension leaves the lifetime of a task to its server.
-        const task = session.revision.tasks === "core" ? (ttl === undefined ? {} : { ttl }) : undefined
+        const task = session.revision.tasks === "core"
+          ? (ttl === undefined || !Number.isFinite(ttl) ? {} : { ttl: Math.round(ttl) })
+          : undefined
         const call = Effect.suspend(() => {
           const tool = definitions.get(name)
           return task !== undefined && tool !== undefined && !Tool.supportsTask(tool)
             ? unsent(new McpError.InvalidRequest({ problem: "the tool does not run as a task; call it" }))
-            : send(name, args, options, undefined, task)
+            : send(name, args, options, { task })
         })
         return Effect.map(whenKnown(name, options, fiber, call), (answer) =>
           answer instanceof Created
@@ -216,6 +247,7 @@ export const make = (
       )
     },
     startTool: (name, args, options) => startTool(name, args ?? {}, options),
+    resume: (name, args, requestState, options) => callTool(name, args, options, { requestState }),
     callToolStream: (name, args, options) =>
       Stream.callback<ToolEvent, McpError.McpError>((queue) =>
         callTool(name, args ?? {}, {
@@ -225,9 +257,11 @@ export const make = (
               Effect.sync(() => Queue.offerUnsafe(queue, { _tag: "Progress", progress })),
               options?.onProgress?.(progress) ?? Effect.void
             )
-        }, (notification) => {
-          const message = Read.logMessage(notification)
-          if (message !== undefined) Queue.offerUnsafe(queue, { _tag: "Log", message })
+        }, {
+          onNotification: (notification) => {
+            const message = Read.logMessage(notification)
+            if (message !== undefined) Queue.offerUnsafe(queue, { _tag: "Log", message })
+          }
         }).pipe(
           Effect.matchEffect({
             onSuccess: (result) =>

@@ -1,0 +1,18 @@
+/**
+ * What a tool gave: shown, and turned into the outcome of the command.
+ */
+import type { ToolCall } from "@mcp-effect/protocol"
+import * as Effect from "effect/Effect"
+import { type Output, type OutputFailed, print } from "./Output.ts"
+import * as Content from "./render/Content.ts"
+import { ToolFailed } from "./ToolFailed.ts"
+
+/** Writes the result; fails where it tells of an error of `subject`, as in `The tool echo`. */
+export const show = (
+  result: ToolCall.CallToolResult,
+  subject: string
+): Effect.Effect<void, OutputFailed | ToolFailed, Output> =>
+  Effect.andThen(
+    print(result, (text) => Content.toolResult(result, text)),
+    result.isError === true ? Effect.fail(new ToolFailed({ subject })) : Effect.void
+  )
