@@ -234,6 +234,14 @@ export interface ClientOptions<in out R = never> {
    */
   readonly standbyStream?: "auto" | "off" | undefined
   /**
+   * What becomes of a tool's structured content that does not fit the output schema of its definition: `report` gives
+   * the result with `outputIssues`, `strict` fails the call with `OutputInvalid`, which carries the result. A schema
+   * that cannot be used checks nothing, with a diagnostic (server/tools, Output Schema).
+   *
+   * @default "report"
+   */
+  readonly outputValidation?: "report" | "strict" | undefined
+  /**
    * Whether to connect at the first use instead of when the layer is built.
    *
    * @default false

@@ -59,6 +59,7 @@ import * as Session from "./internal/Session.ts"
 import type * as McpTask from "./McpTask.ts"
 import type * as McpTool from "./McpTool.ts"
 import type { Page, PageOptions } from "./Pages.ts"
+import type * as SchemaValidator from "./SchemaValidator.ts"
 
 export type { ConnectionState }
 
@@ -84,6 +85,17 @@ export interface Negotiated {
 }
 
 /**
+ * What a tool answered, and what is wrong with its structured content by the output schema of the definition that the
+ * call went out under. `outputIssues` is absent where nothing is wrong, or nothing could be checked.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface CheckedResult extends ToolCall.CallToolResult {
+  readonly outputIssues?: ReadonlyArray<SchemaValidator.Issue> | undefined
+}
+
+/**
  * What comes of a call while it runs, and at its end.
  *
  * @category models
@@ -92,7 +104,7 @@ export interface Negotiated {
 export type ToolEvent =
   | { readonly _tag: "Progress"; readonly progress: Progress.ProgressNotificationParams }
   | { readonly _tag: "Log"; readonly message: Logging.LoggingMessageNotificationParams }
-  | { readonly _tag: "Final"; readonly result: ToolCall.CallToolResult }
+  | { readonly _tag: "Final"; readonly result: CheckedResult }
 
 /**
  * One call of a batch.
@@ -145,7 +157,7 @@ export interface McpClient {
     name: string,
     args?: Json.JsonObject,
     options?: RequestOptions
-  ) => Effect.Effect<ToolCall.CallToolResult, McpError.McpError>
+  ) => Effect.Effect<CheckedResult, McpError.McpError>
   /**
    * Calls a typed tool: its arguments are checked before they are sent, and its answer is decoded. Fails with
    * `ToolFailed` where the tool reports a failure, and with `OutputInvalid` where its answer does not fit.
@@ -184,7 +196,7 @@ export interface McpClient {
   readonly callTools: (
     calls: ReadonlyArray<BatchedCall>,
     options?: { readonly concurrency?: number | undefined }
-  ) => Effect.Effect<ReadonlyArray<Result.Result<ToolCall.CallToolResult, McpError.McpError>>>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<CheckedResult, McpError.McpError>>>
   /** Gets a prompt, filled in with arguments (server/prompts). */
   readonly getPrompt: (
     name: string,

@@ -151,15 +151,15 @@ describe("Use of a deprecated feature", () => {
 
   verifies(["DEP-14", "DEP-20", "ROO-07"], "of roots is giving some, or telling some", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* noticesOf(connecting({ handlers: { roots: list } })), ["roots"])
-      assert.deepStrictEqual(yield* noticesOf(connecting({ handlers: { roots: [] } })), [])
-      assert.deepStrictEqual(yield* noticesOf(connecting({})), [])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ handlers: { roots: list } })), ["roots"])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ handlers: { roots: [] } })), [])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({})), [])
       const ask = (link: Scripted.Link) => link.ask(1, "roots/list")
       for (const [roots, expected] of [[list, ["roots"]], [[], []]] as const) {
         const ref = yield* SubscriptionRef.make<ReadonlyArray<Roots.Root>>(roots)
         for (const handlers of [{ roots: ref }, { roots: Effect.succeed(roots) }]) {
-          assert.deepStrictEqual(yield* noticesOf(connecting({ handlers })), [])
-          assert.deepStrictEqual(yield* noticesOf(connecting({ handlers }, "stdio", ask)), expected)
+          assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ handlers })), [])
+          assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ handlers }, "stdio", ask)), expected)
         }
       }
     }))
@@ -167,7 +167,7 @@ describe("Use of a deprecated feature", () => {
   verifies("DEP-15", "of sampling is giving a handler", () =>
     Effect.gen(function*() {
       const handlers = { sampling: { createMessage: () => Effect.succeed(sampled) } }
-      assert.deepStrictEqual(yield* noticesOf(connecting({ handlers })), ["sampling"])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ handlers })), ["sampling"])
     }))
 
   verifies(
@@ -208,11 +208,11 @@ describe("Use of a deprecated feature", () => {
     "of logging is asking for a level, or getting a message",
     () =>
       Effect.gen(function*() {
-        assert.deepStrictEqual(yield* noticesOf(connecting({ logLevel: "info" })), ["logging"])
+        assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ logLevel: "info" })), ["logging"])
         const message = (link: Scripted.Link) => link.notify("notifications/message", { level: "info", data: "x" })
-        assert.deepStrictEqual(yield* noticesOf(connecting({}, "stdio", message)), ["logging"])
+        assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({}, "stdio", message)), ["logging"])
         const noMessage = (link: Scripted.Link) => link.notify("notifications/message", { level: "shout" })
-        assert.deepStrictEqual(yield* noticesOf(connecting({}, "stdio", noMessage)), [])
+        assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({}, "stdio", noMessage)), [])
         for (const server of [Scripted.modern(), Scripted.legacy({ "logging/setLevel": Scripted.answer({}) })]) {
           const setting = Effect.gen(function*() {
             const client = yield* Scripted.connect(yield* server)
@@ -220,7 +220,7 @@ describe("Use of a deprecated feature", () => {
             yield* client.setLogLevel("info")
             yield* Scripted.settled
           })
-          assert.deepStrictEqual(yield* noticesOf(setting), ["logging"])
+          assert.deepStrictEqual<unknown>(yield* noticesOf(setting), ["logging"])
         }
         const meta = Effect.gen(function*() {
           const server = yield* Scripted.modern({ "tools/call": Scripted.answer({ content: [] }) })
@@ -229,14 +229,14 @@ describe("Use of a deprecated feature", () => {
           yield* Scripted.settled
           assert.strictEqual(server.sentOf("tools/call")[0]?.meta[Metadata.logLevelKey], "info")
         })
-        assert.deepStrictEqual(yield* noticesOf(meta), ["logging"])
+        assert.deepStrictEqual<unknown>(yield* noticesOf(meta), ["logging"])
       })
   )
 
   verifies("DEP-17", "of HTTP+SSE is a connection that stands, not the wish for one", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* noticesOf(connecting({}, "sse")), ["http-sse"])
-      assert.deepStrictEqual(yield* noticesOf(connecting({ lazy: true }, "sse")), [])
-      assert.deepStrictEqual(yield* noticesOf(connecting({}, "streamable-http")), [])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({}, "sse")), ["http-sse"])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({ lazy: true }, "sse")), [])
+      assert.deepStrictEqual<unknown>(yield* noticesOf(connecting({}, "streamable-http")), [])
     }))
 })

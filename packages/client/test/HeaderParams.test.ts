@@ -45,7 +45,7 @@ describe("Arguments of annotated parameters", () => {
       const args = { region: "Hello, 世界", options: { priority: -7 }, dryRun: true, sql: "SELECT 1" }
       yield* client.callTool("query", args)
       yield* client.callTool("query", { options: { priority: 3.0 }, dryRun: null, region: "" })
-      assert.deepStrictEqual(yield* headersOf(server), [
+      assert.deepStrictEqual<unknown>(yield* headersOf(server), [
         { "Region": "Hello, 世界", "Priority": -7, "Dry-Run": true },
         { Priority: 3, Region: "" }
       ])
@@ -62,7 +62,7 @@ describe("Arguments of annotated parameters", () => {
           const client = yield* connect(server)
           assert.strictEqual((yield* client.listTools()).length, 1)
           yield* client.callTool("query", { value: "eu" })
-          assert.deepStrictEqual(yield* headersOf(server), [{}])
+          assert.deepStrictEqual<unknown>(yield* headersOf(server), [{}])
         }
       }
     }))
@@ -143,7 +143,7 @@ describe("A tool whose annotation is invalid", () => {
       const client = yield* connect(server)
       assert.strictEqual((yield* client.listTools()).length, 1)
       yield* client.callTool("query", { value: data })
-      assert.deepStrictEqual(yield* headersOf(server), [{}])
+      assert.deepStrictEqual<unknown>(yield* headersOf(server), [{}])
     }))
 })
 
@@ -164,11 +164,11 @@ describe("The definition of a tool", () => {
         yield* client.callTool("query", { value: "eu" })
         yield* client.callTool("other", { value: "z1" })
         assert.strictEqual(server.sentOf("tools/list").length, 2)
-        assert.deepStrictEqual(yield* headersOf(server), [{ Region: "eu" }, { Zone: "z1" }])
+        assert.deepStrictEqual<unknown>(yield* headersOf(server), [{ Region: "eu" }, { Zone: "z1" }])
         for (const list of [({ error }: Scripted.Received) => error(-32603, "broken"), answer({ tools: "none" })]) {
           const without = yield* Scripted.modern({ "tools/list": list, "tools/call": done }, http)
           yield* (yield* connect(without)).callTool("query", { value: "eu" })
-          assert.deepStrictEqual(yield* headersOf(without), [{}])
+          assert.deepStrictEqual<unknown>(yield* headersOf(without), [{}])
         }
       })
   )
@@ -191,7 +191,7 @@ describe("The definition of a tool", () => {
           yield* client.listTools()
           yield* client.callTool("query", { value: "eu" })
         }
-        assert.deepStrictEqual(yield* headersOf(server), [{ Old: "eu" }, { New: "eu" }])
+        assert.deepStrictEqual<unknown>(yield* headersOf(server), [{ Old: "eu" }, { New: "eu" }])
         yield* client.listTools()
         const { reason } = yield* Effect.flip(client.callTool("query", { value: "eu" }))
         assert.strictEqual(reason._tag, "UnknownTool")
@@ -212,7 +212,7 @@ describe("-32020", () => {
         const client = yield* connect(server)
         const heard = yield* collect(client.notifications)
         yield* client.callTool("query", { value: "eu" })
-        assert.deepStrictEqual(yield* headersOf(server), [{ Old: "eu" }, { New: "eu" }])
+        assert.deepStrictEqual<unknown>(yield* headersOf(server), [{ Old: "eu" }, { New: "eu" }])
         const [first, second] = server.sentOf("tools/call")
         assert.notStrictEqual(first?.id, second?.id)
         assert.deepStrictEqual(first?.content, second?.content)

@@ -64,7 +64,7 @@ describe("Time in a handler", () => {
           // The silence of the server begins anew.
           yield* TestClock.adjust("900 millis")
           call.result(Asking.done)
-          assert.deepStrictEqual(yield* Fiber.join(fiber), Asking.done)
+          assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), Asking.done)
         }
       })
   )

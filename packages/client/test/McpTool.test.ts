@@ -93,7 +93,7 @@ describe("call", () => {
           )
         })
         const client = yield* Scripted.connect(server)
-        assert.deepStrictEqual(yield* client.call(Day, { at }), { day: "Monday", since: at })
+        assert.deepStrictEqual<unknown>(yield* client.call(Day, { at }), { day: "Monday", since: at })
         assert.deepStrictEqual(server.sentOf("tools/call")[0]?.content, {
           name: "day",
           arguments: { at: "2026-01-05T00:00:00.000Z" }

@@ -114,7 +114,7 @@ describe("Patterns", () => {
       "\\Aa\\Z",
       "(?P<a>b)",
       "\\h",
-      "[[:alpha:]-z",
+      "[[:alpha:]]",
       "(",
       "a{2,1}",
       "\\p{Nope}",
@@ -126,7 +126,7 @@ describe("Patterns", () => {
     assert.strictEqual(make("(?i:a)"), "changes its flags in the middle, which this library does not support")
     assert.strictEqual(make("(".repeat(300) + ")".repeat(300)), "is nested deeper than 256 groups")
     assert.strictEqual(make("a".repeat(10_001)), "is longer than 10000 characters")
-    assert.isTrue(matches("a".repeat(10_000), "a".repeat(10_000)))
+    assert.isTrue(matches(`^${"a".repeat(9_999)}`, "a".repeat(10_000)))
   })
 
   verifiesPure("SCH-20", "may refer back to a repeated group and look behind by any length", () => {
@@ -184,8 +184,7 @@ describe("Patterns", () => {
     assert.isAtMost(allowance.used, 1_000)
     // Empty repetitions are written out once, however often they are asked for.
     assert.isTrue(matches("^(?:(?:){1000000000}){1000000000}$", ""))
-    const long = "a".repeat(9_000_000)
-    assert.throws(() => compile("b(?=a)(?=b)").test(`${long}ba`, work().budget), Exhausted)
+    assert.throws(() => matches("^b(?=a)", `b${"a".repeat(17 * 1_024 * 1_024)}`), Exhausted)
   })
 
   verifiesPure("SCH-19", "agree with the runtime's own engine on small expressions", () => {

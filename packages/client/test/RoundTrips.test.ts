@@ -96,7 +96,7 @@ describe("A request that needs input first", () => {
             answer(inputRequired({ again: form("more") })),
             answer(result)
           ])
-          assert.deepStrictEqual(yield* run(client), result)
+          assert.deepStrictEqual<unknown>(yield* run(client), result)
           const [first, second, third] = sends()
           assert.deepStrictEqual(first?.content, params)
           assert.deepStrictEqual(second?.content, {
@@ -511,7 +511,7 @@ describe("resume", () => {
           ], { onInputRequiredWait: () => Effect.succeed(stop ? "cancel" : "retry") })
           const required = inputRequiredOf(yield* Effect.flip(run(client)))
           stop = false
-          assert.deepStrictEqual(yield* client.resume(required, { meta: { "example.com/a": 1 } }), result)
+          assert.deepStrictEqual<unknown>(yield* client.resume(required, { meta: { "example.com/a": 1 } }), result)
           assert.deepStrictEqual(sends().slice(2).map(({ content }) => content), [
             { ...params, requestState: "2" },
             { ...params, inputResponses: { p: { action: "accept", content: { name: "Who?" } } }, requestState: "3" }
@@ -737,7 +737,7 @@ describe("-32042 of 2025-11-25", () => {
       Effect.gen(function*() {
         const { handlers, visited } = visiting(() => true)
         const { client, sends } = yield* onLegacy([required(visit("a"), visit("b")), answer(done)], handlers)
-        assert.deepStrictEqual(yield* client.callTool("work", { a: 1 }), done)
+        assert.deepStrictEqual<unknown>(yield* client.callTool("work", { a: 1 }), done)
         assert.deepStrictEqual(visited, ["https://auth.example/a", "https://auth.example/b"])
         assert.deepStrictEqual(sends().map(({ content }) => content), [
           { name: "work", arguments: { a: 1 } },

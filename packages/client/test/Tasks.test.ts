@@ -74,7 +74,7 @@ describe("callTool on a server that answers with a task", () => {
         yield* pass(1_999)
         assert.strictEqual(polls(), 2)
         yield* pass(1)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(server.sentOf("tools/call")[0]?.content, { name: "long", arguments: { a: 1 } })
         for (const { content } of server.sentOf("tasks/get")) assert.deepStrictEqual(content, { taskId: "t-1" })
         const capabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -150,7 +150,7 @@ describe("callTool on a server that answers with a task", () => {
         })
         const fiber = yield* Asking.start(client.callTool("long"))
         yield* pass(1_000)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(asked, ["round", "task"])
         assert.deepStrictEqual(server.sentOf("tasks/update")[0]?.content, {
           taskId: "t-1",
@@ -353,7 +353,7 @@ describe("How a task ends", () => {
       }
       // Two examples of the extension write the kind of a created task here.
       const lenient = yield* modern({ get: [completed({ resultType: "task" })] })
-      assert.deepStrictEqual(yield* lenient.client.callTool("long"), result)
+      assert.deepStrictEqual<unknown>(yield* lenient.client.callTool("long"), result)
     }))
 })
 
@@ -373,7 +373,7 @@ describe("A poll", () => {
           yield* TestClock.adjust("10 seconds")
           yield* server.until(() => server.sentOf("tasks/get").length === 2)
           yield* TestClock.adjust("30 seconds")
-          assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+          assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         }
         const hanging = yield* modern({ get: [never] })
         const fiber = yield* Asking.start(hanging.client.callTool("long", {}, { deadline: "40 seconds" }))
@@ -401,7 +401,7 @@ describe("A poll", () => {
         yield* Scripted.settled
         assert.strictEqual(server.sentOf("tasks/get").length, 1)
         notify("t-1")
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(heard.map(({ method, params }) => [method, params?.["taskId"]]), [
           ["notifications/tasks", "t-2"],
           ["notifications/tools/list_changed", undefined],
@@ -453,7 +453,7 @@ describe("What a task asks", () => {
         })
         const fiber = yield* Asking.start(client.callTool("long"))
         yield* pass(1_000, 14)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(asked, ["A", "B", "C"])
         assert.deepStrictEqual(server.sentOf("tasks/update").map(({ content }) => content), [
           { taskId: "t-1", inputResponses: { a: accepted("A"), b: accepted("B") } },
@@ -490,7 +490,7 @@ describe("What a task asks", () => {
         const fiber = yield* Asking.start(client.callTool("long"))
         yield* pass(30_000)
         yield* pass(1_000, 2)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(asked, ["A", "B"])
         assert.deepStrictEqual(server.sentOf("tasks/update").map(({ content }) => content["inputResponses"]), [
           { a: accepted("A") },
@@ -515,7 +515,7 @@ describe("What a task asks", () => {
         assert.isTrue(reason._tag === "ServerError" && reason.code === -32602)
         const fiber = yield* Asking.start(task.await())
         yield* pass(1_000)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(asked, ["A", "A"])
         assert.strictEqual(server.sentOf("tasks/update").length, 2)
         assert.notInclude(server.methods(), "tasks/cancel")
@@ -554,7 +554,7 @@ describe("What a task asks", () => {
         broken = false
         const fiber = yield* Asking.start(task.await())
         yield* pass(1_000)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.deepStrictEqual(asked, ["A", "B", "B", "C"])
         assert.deepStrictEqual(server.sentOf("tasks/update").map(({ content }) => content["inputResponses"]), [
           { a: accepted("A") },
@@ -587,7 +587,7 @@ describe("What a task asks", () => {
           yield* server.until(() => server.sentOf("tasks/update").length === 1)
           isAnswered = true
           yield* pass(1_000)
-          for (const fiber of fibers) assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+          for (const fiber of fibers) assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
           assert.deepStrictEqual(asked, ["A"])
           assert.strictEqual(server.sentOf("tasks/update").length, 1)
         }
@@ -614,7 +614,7 @@ describe("What a task asks", () => {
         ])
         const fiber = yield* Asking.start(task.await())
         yield* pass(1_000, 2)
-        assert.deepStrictEqual(yield* Fiber.join(fiber), result)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
         assert.strictEqual(server.sentOf("tasks/update").length, 1)
       })
   )
@@ -673,8 +673,8 @@ describe("A handle", () => {
           ttlMillis: 60_000,
           pollIntervalMillis: 5_000
         })
-        assert.deepStrictEqual(yield* task.get, { ...common, status: "working" })
-        assert.deepStrictEqual(yield* task.get, {
+        assert.deepStrictEqual<unknown>(yield* task.get, { ...common, status: "working" })
+        assert.deepStrictEqual<unknown>(yield* task.get, {
           ...common,
           status: "failed",
           statusMessage: "oh",
@@ -729,7 +729,7 @@ describe("A handle", () => {
       yield* task.cancel
       assert.deepStrictEqual(requests(server), ["tasks/cancel"])
       assert.strictEqual((yield* task.get).status, "working")
-      assert.deepStrictEqual(yield* task.await(), result)
+      assert.deepStrictEqual<unknown>(yield* task.await(), result)
     }))
 
   verifies(
@@ -744,7 +744,7 @@ describe("A handle", () => {
         const there = yield* modern({ get: [working(), completed()] })
         const task = yield* there.client.task(JSON.parse(text))
         assert.deepStrictEqual([task.id, task.tool, task.initial.status], ["t-1", "long", "working"])
-        assert.deepStrictEqual(yield* task.await(), result)
+        assert.deepStrictEqual<unknown>(yield* task.await(), result)
         assert.notInclude(there.server.methods(), "tools/call")
         const replaced = yield* modern({ get: [working({ createdAt: "2027-01-01T00:00:00Z" })] })
         assert.strictEqual((yield* Effect.flip(replaced.client.task(JSON.parse(text)))).reason._tag, "TaskReplaced")
@@ -814,7 +814,7 @@ describe("A handle", () => {
         for (const open of [modern, TaskServer.legacy]) {
           const { client, server } = yield* open({ call: answer(result), taskSupport: "optional" } as TaskServer.Setup)
           const task = yield* client.startTool("long", {}, { ttl: "1 minute" })
-          assert.deepStrictEqual(yield* task.await(), result)
+          assert.deepStrictEqual<unknown>(yield* task.await(), result)
           assert.strictEqual((yield* task.get).status, "completed")
           assert.strictEqual(task.initial.status, "completed")
           yield* task.cancel

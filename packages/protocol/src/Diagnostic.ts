@@ -13,6 +13,7 @@
  * - `InvalidItem`: an item of a list that was set aside.
  * - `ListCutShort`: a list that did not end and was given as far as it came.
  * - `SchemaUnusable`: a schema of a tool that cannot be used for checking.
+ * - `SchemaPartial`: a schema of a tool with keywords that are not evaluated.
  * - `MessagesDropped`: messages that a slow reader of a stream lost so far.
  * - `CallbackFailed`: a callback of the application failed; the call went on without it.
  *
@@ -38,6 +39,7 @@ export type Diagnostic =
     readonly items: number
   }
   | { readonly _tag: "SchemaUnusable"; readonly tool: string; readonly problem: string }
+  | { readonly _tag: "SchemaPartial"; readonly tool: string; readonly keywords: ReadonlyArray<string> }
   | { readonly _tag: "MessagesDropped"; readonly stream: "notifications" | "logs"; readonly dropped: number }
   | { readonly _tag: "CallbackFailed"; readonly callback: string; readonly method: string }
 
@@ -64,6 +66,11 @@ export const describe = (diagnostic: Diagnostic): string => {
         + `pages and ${diagnostic.items} items`
     case "SchemaUnusable":
       return `A schema of tool ${diagnostic.tool} cannot be used for checking: ${diagnostic.problem}`
+    case "SchemaPartial":
+      return `Validation of the output of tool ${diagnostic.tool} is partial: `
+        + `${diagnostic.keywords.join(" and ")} in its schema ${
+          diagnostic.keywords.length === 1 ? "is" : "are"
+        } not evaluated`
     case "MessagesDropped":
       return `A reader of ${diagnostic.stream} is too slow and has lost ${diagnostic.dropped} of them so far`
     case "CallbackFailed":

@@ -486,6 +486,7 @@ export class InputRequired extends Schema.Error<InputRequired>(id("InputRequired
     "malformed",
     "unhandled",
     "handler-failed",
+    "rejected",
     "too-many-rounds",
     "deadline",
     "stopped"
@@ -496,7 +497,9 @@ export class InputRequired extends Schema.Error<InputRequired>(id("InputRequired
   /** What the server asks, as it sent it. */
   inputRequests: Schema.optional(Schema.Unknown),
   /** What the server wants back, byte for byte. */
-  requestState: optionalString
+  requestState: optionalString,
+  /** Everything that the server answered. */
+  result: Schema.optional(Schema.Unknown)
 }) {
   readonly isTransient = false
   /** Whether the request can go on from where it stopped. */
@@ -513,6 +516,8 @@ export class InputRequired extends Schema.Error<InputRequired>(id("InputRequired
         return "The server asks for input that this client has no handler for; give it one"
       case "handler-failed":
         return "The server asks for input, and the handler for it failed; the log says why"
+      case "rejected":
+        return "The server asks for input, and the user refused"
       case "too-many-rounds":
         return "The server asked for input too many times"
       case "deadline":

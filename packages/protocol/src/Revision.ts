@@ -69,8 +69,8 @@ export interface Facts {
   readonly completionsCapability: boolean
   /** `completion/complete` takes `context.arguments`. */
   readonly completionContext: boolean
-  /** Forms of elicitation that a client may declare. */
-  readonly elicitation: { readonly form: boolean; readonly url: boolean }
+  /** Forms of elicitation that a client may declare, and whether a form may have fields that hold several values. */
+  readonly elicitation: { readonly form: boolean; readonly url: boolean; readonly multiSelect: boolean }
   /** The client may declare `roots.listChanged` and announce changes. */
   readonly rootsListChanged: boolean
   /** Sampling requests may carry tools. */
@@ -104,7 +104,7 @@ const v2024_11_05: Facts = {
   subscriptions: "subscribe",
   completionsCapability: false,
   completionContext: false,
-  elicitation: { form: false, url: false },
+  elicitation: { form: false, url: false, multiSelect: false },
   rootsListChanged: true,
   samplingTools: false,
   tasks: "none",
@@ -129,14 +129,14 @@ const v2025_06_18: Facts = {
   protocolVersionHeader: "after-handshake",
   structuredContent: "object",
   completionContext: true,
-  elicitation: { form: true, url: false },
+  elicitation: { form: true, url: false, multiSelect: false },
   implementation: "title"
 }
 
 const v2025_11_25: Facts = {
   ...v2025_06_18,
   version: "2025-11-25",
-  elicitation: { form: true, url: true },
+  elicitation: { form: true, url: true, multiSelect: true },
   samplingTools: true,
   tasks: "core",
   implementation: "full"
@@ -163,7 +163,7 @@ const v2026_07_28: Facts = {
   subscriptions: "listen",
   completionsCapability: true,
   completionContext: true,
-  elicitation: { form: true, url: true },
+  elicitation: { form: true, url: true, multiSelect: true },
   rootsListChanged: false,
   samplingTools: true,
   tasks: "extension",

@@ -26,11 +26,11 @@ const matrix: { readonly [Fact in keyof Revision.Facts]: ReadonlyArray<Revision.
   completionsCapability: [false, true, true, true, true],
   completionContext: [false, false, true, true, true],
   elicitation: [
-    { form: false, url: false },
-    { form: false, url: false },
-    { form: true, url: false },
-    { form: true, url: true },
-    { form: true, url: true }
+    { form: false, url: false, multiSelect: false },
+    { form: false, url: false, multiSelect: false },
+    { form: true, url: false, multiSelect: false },
+    { form: true, url: true, multiSelect: true },
+    { form: true, url: true, multiSelect: true }
   ],
   rootsListChanged: [true, true, true, true, false],
   samplingTools: [false, false, false, true, true],

@@ -55,6 +55,10 @@ const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undef
   if (protocol !== undefined && protocol !== "auto" && protocol !== "modern" && protocol !== "legacy") {
     return "protocol must be \"auto\", \"modern\" or \"legacy\""
   }
+  const output: string | undefined = options.outputValidation
+  if (output !== undefined && output !== "report" && output !== "strict") {
+    return "outputValidation must be \"report\" or \"strict\""
+  }
   if (options.logLevel !== undefined && !Logging.isLoggingLevel(options.logLevel)) {
     return `logLevel must be one of ${Logging.levels.join(", ")}`
   }
@@ -239,7 +243,8 @@ export const make = Effect.fnUntraced(function*<R>(
         params: undefined
       }),
     tasks,
-    declaresTasks
+    declaresTasks,
+    options.outputValidation === "strict"
   )
   const prompts = Prompts.make(calls, onDiagnostic)
   const resources = Resources.make(calls, onDiagnostic)

@@ -2,7 +2,15 @@
  * Whether a tool's answer keeps what its definition promises: "Clients SHOULD validate structured results against" the
  * output schema (2026-07-28 server/tools, Output Schema).
  */
-import { type Diagnostic, Json, McpError, PeerText, type Revision, type Tool, type ToolCall } from "@mcp-effect/protocol"
+import {
+  type Diagnostic,
+  Json,
+  McpError,
+  PeerText,
+  type Revision,
+  type Tool,
+  type ToolCall
+} from "@mcp-effect/protocol"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

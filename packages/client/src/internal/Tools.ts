@@ -1,7 +1,7 @@
 /**
  * Tools: lists and calls (2026-07-28 server/tools).
  */
-import type { Diagnostic, Envelope, ToolCall } from "@mcp-effect/protocol"
+import type { Diagnostic, Envelope, Revision, ToolCall } from "@mcp-effect/protocol"
 import { Json, McpError, PeerText, Tool } from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,11 +11,12 @@ import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type { RequestOptions } from "../ClientOptions.ts"
-import type { McpClient, ToolEvent } from "../McpClient.ts"
+import type { CheckedResult, McpClient, ToolEvent } from "../McpClient.ts"
 import type { McpTask, TaskOptions, TaskState } from "../McpTask.ts"
 import * as McpTool from "../McpTool.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
+import { dialectProblem, OutputValidation } from "./OutputValidation.ts"
 import * as Read from "./Read.ts"
 import type { Session } from "./Session.ts"
 import * as TaskRequests from "./TaskRequests.ts"
@@ -47,6 +48,14 @@ interface More {
   readonly task?: { readonly ttl?: number | undefined } | undefined
   /** Where the call stood that is resumed. */
   readonly requestState?: string | undefined
+  /** Learns what the call went out under. */
+  readonly sent?: Sent | undefined
+}
+
+/** What the newest send of a call went out under. */
+interface Sent {
+  tool: Tool.Tool | undefined
+  revision: Revision.Facts | undefined
 }
 
 export interface Tools extends
@@ -72,7 +81,9 @@ export const make = (
   announceListChanged: () => void,
   tasks: Tasks.Tasks,
   /** Whether the extension is declared, so that modern servers may answer with tasks. */
-  tasksDeclared: boolean
+  tasksDeclared: boolean,
+  /** Whether output that does not fit its schema fails the call. */
+  strictOutput: boolean
 ): Tools => {
   const definitions = new ToolDefinitions()
   const list = Lists.make({
@@ -87,6 +98,7 @@ export const make = (
   const unsent = (reason: McpError.McpErrorReason): Effect.Effect<never, McpError.McpError> =>
     Effect.fail(McpError.make(reason, "unsent", { server, method: "tools/call" }))
 
+  const outputs = new OutputValidation(onDiagnostic)
   const examined = new WeakSet<Tool.Tool>()
 
   /** Tells once of a definition whose schema checks nothing. */
@@ -129,8 +141,12 @@ export const make = (
         const tool = definitions.get(name)
         if (tool === undefined) return Result.succeed(undefined)
         examine(tool)
-        const problem = ToolInput.problem(tool, given)
+        const problem = ToolInput.problem(tool, given) ?? dialectProblem(tool)
         if (problem !== undefined) return Result.fail(problem)
+        if (more.sent !== undefined) {
+          more.sent.tool = tool
+          more.sent.revision = session.revision
+        }
         return mirrorsArguments(session) ? definitions.mirrored(tool, given) : Result.succeed(undefined)
       },
       onHeaderMismatch: Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
@@ -184,20 +200,48 @@ export const make = (
       }))
   }
 
+  /** Holds a result against the definition that its request went out under, never one that came since. */
+  const keepPromise = (
+    { revision, tool }: Sent,
+    result: ToolCall.CallToolResult
+  ): Effect.Effect<CheckedResult, McpError.McpError> => {
+    if (tool?.outputSchema === undefined) return Effect.succeed(result)
+    const { name } = tool
+    return Effect.flatMap(outputs.check(tool, result, revision), (issues) => {
+      if (issues.length === 0) return Effect.succeed(result)
+      if (strictOutput) {
+        return Effect.fail(McpError.make(new McpError.OutputInvalid({ name, issues, result }), "unknown", {
+          server,
+          method: "tools/call"
+        }))
+      }
+      return Effect.as(
+        Effect.logWarning(`The output of a tool of ${server} does not fit its schema; see outputIssues of its result`),
+        { ...result, outputIssues: issues }
+      )
+    })
+  }
+
   const callTool = (
     name: string,
     args: Json.JsonObject,
     given: RequestOptions | undefined,
     more: More = {}
-  ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
+  ): Effect.Effect<CheckedResult, McpError.McpError> =>
     calls.cancellable("tools/call", given, (cancellable) =>
       Effect.withFiber((fiber) => {
         const options: RunOptions = { ...cancellable, deadlineAt: calls.deadlineAt(fiber, cancellable) }
-        const call = Effect.suspend(() => sendAsRequired(name, args, options, more, fiber))
+        const sent: Sent = { tool: undefined, revision: undefined }
+        const call = Effect.suspend(() => sendAsRequired(name, args, options, { ...more, sent }, fiber))
         return Effect.flatMap(
           whenKnown(name, options, fiber, call),
           (answer) =>
-            answer instanceof Created ? tasks.finish(answer.state, answer.session, options) : Effect.succeed(answer)
+            answer instanceof Created
+              ? Effect.flatMap(
+                tasks.finish(answer.state, answer.session, options),
+                (result) => keepPromise(sent, result)
+              )
+              : keepPromise(sent, answer)
         )
       }))
 
