@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as TestServer from "@mcp-effect/conformance/http/TestServer"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { NodeHttp } from "@mcp-effect/node"
+import { Json } from "@mcp-effect/protocol"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
-import { HttpBody, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpBody, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 
 const direct = NodeHttp.layer({ proxy: "none" })
 
@@ -31,10 +32,11 @@ describe("NodeHttp", () => {
         ]
         for (const [body, type, text] of bodies) {
           const request = HttpClientRequest.put(`${server.url}?a=1#part`, { body, urlParams: { b: "ü" } })
-          const received = (yield* (yield* HttpClient.execute(request)).json) as any
-          assert.strictEqual(received.httpMethod, "PUT")
-          assert.match(String(received.headers["content-type"]), type)
-          assert.match(received.text, text)
+          const received: unknown = yield* (yield* HttpClient.execute(request)).json
+          if (!Json.isJsonObject(received)) return assert.fail("no object")
+          assert.strictEqual(received["httpMethod"], "PUT")
+          assert.match(String(Json.objectMember(received, "headers")?.["content-type"]), type)
+          assert.match(String(received["text"]), text)
         }
         assert.isTrue(server.received.every(({ url }) => url === "/mcp?a=1&b=%C3%BC"))
       })
@@ -82,7 +84,10 @@ describe("NodeHttp", () => {
       Effect.gen(function*() {
         const port = yield* Effect.scoped(Effect.map(echo, (server) => server.port))
         const { reason } = yield* Effect.flip(HttpClient.get(`http://127.0.0.1:${port}/`))
-        assert.deepInclude({ ...(reason as any).cause }, { code: "ECONNREFUSED" })
+        assert.strictEqual(reason._tag, "TransportError")
+        if (reason._tag === "TransportError") {
+          assert.deepInclude({ ...(reason.cause as object) }, { code: "ECONNREFUSED" })
+        }
       })
     )
   })
@@ -137,7 +142,8 @@ describe("NodeHttp", () => {
             (response: { readonly stream: Stream.Stream<Uint8Array, unknown> }) => Stream.runDrain(response.stream)
           ]
         ) {
-          const error = (yield* Effect.flip(read(yield* HttpClient.get(server.url)))) as any
+          const error = yield* Effect.flip(read(yield* HttpClient.get(server.url)))
+          if (!HttpClientError.isHttpClientError(error)) return assert.fail("no error of the HTTP client")
           assert.strictEqual(error.reason._tag, "DecodeError")
           assert.isDefined(error.reason.cause)
         }
