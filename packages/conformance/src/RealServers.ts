@@ -148,7 +148,7 @@ const started = Effect.fnUntraced(function*(
   )
 })
 
-// Standard input stays open while this process lives, so that a server that watches it ends with us, however we end.
+// Standard input stays open while this process lives: a server that watches it ends with us, however we end.
 const spawnGroup = ({ args, command, env }: Command, output: Output): ChildProcess => {
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: "pipe", detached: true })
   const take = (chunk: string): void => {
@@ -211,10 +211,14 @@ const startAnnounced = (command: Command): Start =>
       }
     }))
 
-/** Starts a server that is told its port. Another process may take the port meanwhile, so it is tried again. */
+const guarded = ({ args, command, env }: Command): Command => ({ ...ours("Guardian.ts", command, ...args), env })
+
+/** Starts a server of others, told its port. Another process may take the port meanwhile, so it is tried again. */
 const startOnFreePort = (command: (port: number) => Command): Start =>
   freePort.pipe(
-    Effect.flatMap((port) => started(command(port), () => Effect.as(accepts(port), `http://127.0.0.1:${port}/mcp`))),
+    Effect.flatMap((port) =>
+      started(guarded(command(port)), () => Effect.as(accepts(port), `http://127.0.0.1:${port}/mcp`))
+    ),
     Effect.retry({ times: 2 })
   )
 
