@@ -24,7 +24,11 @@ import * as Telemetry from "./Telemetry.ts"
 export interface Invocation<A> {
   readonly method: string
   readonly params: Json.JsonObject
-  readonly decode: (result: Json.JsonObject, session: Session) => Exit.Exit<A, McpError.McpErrorReason>
+  readonly decode: (
+    result: Json.JsonObject,
+    session: Session,
+    evidence: Transport.Evidence
+  ) => Exit.Exit<A, McpError.McpErrorReason>
   /** What the request names, for its span and its headers. */
   readonly name?: string | undefined
   readonly uri?: string | undefined
@@ -217,7 +221,7 @@ export const make = (settings: Settings): Calls => {
         params: Json.JsonObject,
         host: Json.JsonObject | undefined,
         sender: Fiber.Fiber<unknown, unknown>,
-        decode: (result: Json.JsonObject) => Exit.Exit<B, McpError.McpErrorReason>
+        decode: (result: Json.JsonObject, evidence: Transport.Evidence) => Exit.Exit<B, McpError.McpErrorReason>
       ): Effect.Effect<B, McpError.McpError> => {
         const method = invocation.methodFor?.(session.revision) ?? invocation.method
         const missing = CapabilityGate.missing(session, method)
@@ -259,29 +263,40 @@ export const make = (settings: Settings): Calls => {
       }
 
       const onSession = (session: Session): Effect.Effect<A, McpError.McpError> => {
-        const decode = (result: Json.JsonObject) => {
-          const decoded = invocation.decode(result, session)
+        const decode = (result: Json.JsonObject, evidence: Transport.Evidence) => {
+          const decoded = invocation.decode(result, session, evidence)
           if (Exit.isSuccess(decoded)) recordServerInfo(session, result)
           return decoded
         }
         const around = settings.around
+        const throughAround = (
+          around: ClientOptions.Around,
+          host: Json.JsonObject | undefined,
+          sender: Fiber.Fiber<unknown, unknown>
+        ): Effect.Effect<A, McpError.McpError> => {
+          // A result that the hook made up was sent under no authorization that is known.
+          let evidence: Transport.Evidence = { authorization: "unknown" }
+          return Effect.flatMap(
+            around(
+              { server, method: invocation.method, params: invocation.params },
+              (params) =>
+                send(session, params, host, sender, (result, sent) => {
+                  evidence = sent
+                  return Exit.succeed(result)
+                })
+            ),
+            (result) =>
+              Exit.mapError(
+                decode(result, evidence),
+                (reason) => McpError.make(reason, "unknown", { server, method: invocation.method })
+              )
+          )
+        }
         const run = (host: Json.JsonObject | undefined): Effect.Effect<A, McpError.McpError> =>
           Effect.withFiber((sender) =>
             around === undefined
               ? send(session, invocation.params, host, sender, decode)
-              : Effect.flatMap(
-                around(
-                  { server, method: invocation.method, params: invocation.params },
-                  (params) => send(session, params, host, sender, (result) => Exit.succeed(result))
-                ),
-                (result) => {
-                  const decoded = decode(result)
-                  return Exit.mapError(
-                    decoded,
-                    (reason) => McpError.make(reason, "unknown", { server, method: invocation.method })
-                  )
-                }
-              )
+              : throughAround(around, host, sender)
           )
         const host = settings.requestMetadata
         return Effect.isEffect(host) ? Effect.flatMap(host, run) : run(host)
