@@ -11,6 +11,7 @@ const folders = [
   "packages/protocol",
   "packages/transport",
   "packages/client",
+  "packages/auth",
   "packages/node",
   "packages/cli",
   "packages/conformance",

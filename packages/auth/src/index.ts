@@ -1,0 +1,16 @@
+/**
+ * Who may speak: OAuth 2.1 for MCP servers over HTTP, as an `HttpClient` around an `HttpClient`.
+ *
+ * @since 0.1.0
+ */
+export * as AuthorizationCode from "./AuthorizationCode.ts"
+export * as AuthorizationServer from "./AuthorizationServer.ts"
+export * as Authorize from "./Authorize.ts"
+export * as Discovery from "./Discovery.ts"
+export * as OAuth from "./OAuth.ts"
+export * as ProtectedResource from "./ProtectedResource.ts"
+export * as Registration from "./Registration.ts"
+export * as Scopes from "./Scopes.ts"
+export * as TokenEndpoint from "./TokenEndpoint.ts"
+export * as TokenStore from "./TokenStore.ts"
+export * as UrlPolicy from "./UrlPolicy.ts"
