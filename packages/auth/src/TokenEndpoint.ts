@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { Json, type McpError } from "@mcp-effect/protocol"
+import type { Json, McpError } from "@mcp-effect/protocol"
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import type * as Signature from "effect/crypto/Signature"
