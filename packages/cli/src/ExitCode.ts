@@ -74,6 +74,7 @@ export const ofReason = (reason: McpError.McpErrorReason): number => {
     case "CapabilityMissing":
     case "SchemaUnsupported":
     case "OutputInvalid":
+    case "SkillRejected":
     case "TaskReplaced":
       return protocol
     case "TaskFailed":

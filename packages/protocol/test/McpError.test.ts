@@ -58,6 +58,7 @@ const sample = {
   }),
   TaskFailed: new McpError.TaskFailed({ taskId: "7", problem: "failed", code: -32603, data: peer, excerpt: peer }),
   TaskReplaced: new McpError.TaskReplaced({ taskId: "7" }),
+  SkillRejected: new McpError.SkillRejected({ uri: "skill://a/SKILL.md", check: "digest" }),
   ToolFailed: new McpError.ToolFailed({ name: "pay", result: { content: [peer] } }),
   OutputInvalid: new McpError.OutputInvalid({
     name: "pay",
@@ -132,6 +133,8 @@ describe("McpError.message", () => {
         "The outputSchema of tool \"pay\" declares a dialect of JSON Schema (http://json-schema.org/draft-04/schema) that is not supported (supported: https://json-schema.org/draft/2020-12/schema)",
       TaskFailed: "Task \"7\" failed with error -32603",
       TaskReplaced: "Task \"7\" is gone: the server uses its id for another task",
+      SkillRejected:
+        "\"skill://a/SKILL.md\" was not loaded: its digest is not the one its skill lists; get the skill anew if it changed",
       ToolFailed: "Tool \"pay\" reported a failure; what it says is in the result of this reason",
       OutputInvalid: "Tool \"pay\" ran, but its output does not fit its schema: /sum is missing",
       Cancelled: "The request was cancelled: the user left",
