@@ -44,21 +44,28 @@ export const encodeJson = (value: unknown, indentation?: number): string =>
 
 const withLineBreak = (text: string): string => text === "" || text.endsWith("\n") ? text : `${text}\n`
 
-/**
- * Writes a result: the value as JSON, or what `render` makes of it. `render` is given a function that prepares a
- * server's text for where it goes: escaped on a terminal, as it is elsewhere.
- */
-export const print = (
-  value: unknown,
-  render: (show: (text: string) => string, columns: number | undefined) => string
-): Effect.Effect<void, OutputFailed, Output> =>
+type Render = (show: (text: string) => string, columns: number | undefined) => string
+
+const writeAs = (
+  json: (value: unknown, columns: number | undefined) => string
+) =>
+(value: unknown, render: Render): Effect.Effect<void, OutputFailed, Output> =>
   Effect.gen(function*() {
     const { columns, format, write } = yield* Output
-    if (format === "json") return yield* write(`${encodeJson(value, columns === undefined ? undefined : 2)}\n`)
+    if (format === "json") return yield* write(`${json(value, columns)}\n`)
     return yield* write(
       withLineBreak(render(columns === undefined ? (text) => text : TerminalText.escapeLines, columns))
     )
   })
+
+/**
+ * Writes a result: the value as JSON, or what `render` makes of it. `render` is given a function that prepares a
+ * server's text for where it goes: escaped on a terminal, as it is elsewhere.
+ */
+export const print = writeAs((value, columns) => encodeJson(value, columns === undefined ? undefined : 2))
+
+/** Writes one of many results, as {@link print} does, with the JSON in one line for a program that reads along. */
+export const printEvent = writeAs((value) => encodeJson(value))
 
 /** What a terminal has that does not tell its width. */
 export const usualColumns = 80

@@ -7,12 +7,13 @@ import { type Output, type OutputFailed, print } from "./Output.ts"
 import * as Content from "./render/Content.ts"
 import { ToolFailed } from "./ToolFailed.ts"
 
-/** Writes the result; fails where it tells of an error of `subject`, as in `The tool echo`. */
+/** Fails where the result tells of an error of `subject`, as in `The tool echo`. */
+export const outcome = (result: ToolCall.CallToolResult, subject: string): Effect.Effect<void, ToolFailed> =>
+  result.isError === true ? Effect.fail(new ToolFailed({ subject })) : Effect.void
+
+/** Writes the result, and gives its outcome. */
 export const show = (
   result: ToolCall.CallToolResult,
   subject: string
 ): Effect.Effect<void, OutputFailed | ToolFailed, Output> =>
-  Effect.andThen(
-    print(result, (text) => Content.toolResult(result, text)),
-    result.isError === true ? Effect.fail(new ToolFailed({ subject })) : Effect.void
-  )
+  Effect.andThen(print(result, (text) => Content.toolResult(result, text)), outcome(result, subject))

@@ -3,6 +3,7 @@ import type { McpClient } from "@mcp-effect/client"
 import { McpError, Revision, type Tool } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -189,6 +190,34 @@ describe("call", () => {
       const elsewhere = yield* Effect.forkChild(run(argv, slow))
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual((yield* Fiber.join(elsewhere)).statuses, [])
+    }))
+
+  it.effect("shows what it tells while it runs, a line each, with --stream", () =>
+    Effect.gen(function*() {
+      const events: ReadonlyArray<McpClient.ToolEvent> = [
+        { _tag: "Progress", progress: { progressToken: 1, progress: 1, total: 4, message: "read\na" } },
+        { _tag: "Progress", progress: { progressToken: 1, progress: 2 } },
+        { _tag: "Log", message: { level: "info", logger: "disk", data: { free: 7 } } },
+        {
+          _tag: "Partial",
+          notification: { _tag: "Notification", method: "notifications/part", params: { text: "a\u001b" } }
+        },
+        { _tag: "Final", result: { content: [{ type: "text", text: "done" }], isError: true } }
+      ]
+      const talking: Partial<McpClient.McpClient> = { callToolStream: () => Stream.fromIterable(events) }
+      const argv = ["call", "slow", "--json", "{}", "--stream"]
+      const text = yield* run([...argv, ...server], talking)
+      assert.strictEqual(text.code, 1)
+      assert.strictEqual(
+        text.stdout,
+        "progress  1/4  read a\nprogress  2\nlog  info  disk  {\"free\":7}\n"
+          + "notifications/part  {\"text\":\"a\\u001b\"}\ndone\n"
+      )
+      const json = yield* run([...argv, "-o", "json", ...server], talking, { columns: 80 })
+      assert.strictEqual(json.code, 1)
+      assert.deepStrictEqual(json.stdout.trimEnd().split("\n").map((line): unknown => JSON.parse(line)), [...events])
+      const both = yield* run([...argv, "--as-task", ...server], talking)
+      assert.strictEqual(both.code, 2)
     }))
 })
 

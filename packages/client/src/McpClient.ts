@@ -96,7 +96,8 @@ export interface CheckedResult extends ToolCall.CallToolResult {
 }
 
 /**
- * What comes of a call while it runs, and at its end.
+ * What comes of a call while it runs, and at its end. `Partial` is whatever else the server sends along with the answer,
+ * such as the parts of a result by an extension; on a channel that all requests share it cannot be told apart.
  *
  * @category models
  * @since 0.1.0
@@ -104,6 +105,7 @@ export interface CheckedResult extends ToolCall.CallToolResult {
 export type ToolEvent =
   | { readonly _tag: "Progress"; readonly progress: Progress.ProgressNotificationParams }
   | { readonly _tag: "Log"; readonly message: Logging.LoggingMessageNotificationParams }
+  | { readonly _tag: "Partial"; readonly notification: Envelope.Notification }
   | { readonly _tag: "Final"; readonly result: CheckedResult }
 
 /**

@@ -353,13 +353,14 @@ describe("callTools", () => {
 describe("callToolStream", () => {
   verifies(
     "TOO-04",
-    "gives progress, log messages and the result, which is the last event",
+    "gives progress, log messages, what else comes along, and the result, which is the last event",
     () =>
       Effect.gen(function*() {
         const server = yield* Scripted.modern({
           "tools/call": (request) => {
             request.progress(1, { total: 2 })
             request.notify("notifications/message", { level: "info", data: "half" })
+            request.notify("notifications/vendor/part", { text: "o" })
             request.progress(2, { total: 2, message: "done" })
             request.result(text("ok"))
           }
@@ -369,10 +370,11 @@ describe("callToolStream", () => {
         const events = yield* Stream.runCollect(client.callToolStream("work", { a: 1 }, {
           onProgress: ({ progress }) => Effect.sync(() => void heard.push(progress))
         }))
-        assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Progress", "Log", "Progress", "Final"])
-        const [first, second, third, last] = events
+        assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Progress", "Log", "Partial", "Progress", "Final"])
+        const [first, second, part, third, last] = events
         assert.isTrue(first?._tag === "Progress" && first.progress.total === 2)
         assert.isTrue(second?._tag === "Log" && second.message.data === "half")
+        assert.isTrue(part?._tag === "Partial" && part.notification.method === "notifications/vendor/part")
         assert.isTrue(third?._tag === "Progress" && third.progress.message === "done")
         assert.deepStrictEqual(last?._tag === "Final" ? (last.result as unknown) : undefined, text("ok"))
         assert.deepStrictEqual(heard, [1, 2])

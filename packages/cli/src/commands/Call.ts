@@ -12,8 +12,9 @@ import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import * as CallArguments from "../CallArguments.ts"
 import * as Elicitation from "../elicitation/Elicitation.ts"
-import { Output, print } from "../Output.ts"
+import { Output, print, printEvent } from "../Output.ts"
 import * as ProgressBar from "../ProgressBar.ts"
+import * as Events from "../render/Events.ts"
 import { withServer } from "../Server.ts"
 import * as TaskHandle from "../TaskHandle.ts"
 import * as TerminalText from "../TerminalText.ts"
@@ -71,6 +72,19 @@ const run = (client: McpClient.McpClient, tool: string, args: Json.JsonObject) =
     (result) => ToolResult.show(result, `The tool ${tool}`)
   )
 
+/** Shows what the tool tells while it runs, as it comes. */
+const stream = (client: McpClient.McpClient, tool: string, args: Json.JsonObject) =>
+  Stream.runForEach(
+    client.callToolStream(tool, args),
+    (event) =>
+      Effect.flatMap(Output, ({ format }) =>
+        event._tag !== "Final"
+          ? printEvent(event, () => Events.event(event))
+          : format === "text"
+          ? ToolResult.show(event.result, `The tool ${tool}`)
+          : Effect.andThen(printEvent(event, () => ""), ToolResult.outcome(event.result, `The tool ${tool}`)))
+  )
+
 export const call = Command.make("call", {
   tool: Argument.String("tool").pipe(Argument.withDescription("The name of the tool")),
   words: Argument.String("key=value").pipe(
@@ -91,15 +105,26 @@ export const call = Command.make("call", {
     Flag.withoutNegation,
     Flag.withDefault(false)
   ),
+  stream: Flag.Boolean("stream").pipe(
+    Flag.withDescription("Show progress and log messages as they come, a line each; in JSON a document a line"),
+    Flag.withoutNegation,
+    Flag.withDefault(false)
+  ),
   asTask: Flag.Boolean("as-task").pipe(
     Flag.withDescription("Start a task and print its id, in JSON its handle, instead of waiting for its result"),
     Flag.withoutNegation,
     Flag.withDefault(false)
   )
-}, ({ answers, asTask, json, tasks, tool, words, yes }) =>
+}, ({ answers, asTask, json, stream: asStream, tasks, tool, words, yes }) =>
   Effect.gen(function*() {
     if (Option.isSome(json) && words.length > 0) {
       return yield* new UsageError({ message: "The arguments are given twice: by --json and as key=value" })
+    }
+    if (asStream && asTask) {
+      return yield* new UsageError({
+        message: "--stream shows a call until its end, --as-task does not wait for it",
+        hint: "give one of them"
+      })
     }
     // Read before a server is started for nothing.
     const given: Json.JsonObject | undefined = Option.isSome(json) ? yield* argumentsFromJson(json.value) : undefined
@@ -108,7 +133,11 @@ export const call = Command.make("call", {
         Effect.gen(function*() {
           const args = given
             ?? (yield* Effect.fromResult(CallArguments.forTool(yield* definitionOf(client, tool), words)))
-          yield* asTask ? start(client, tool, args) : run(client, tool, args)
+          yield* asTask
+            ? start(client, tool, args)
+            : asStream
+            ? stream(client, tool, args)
+            : run(client, tool, args)
         }), { handlers, extensions: tasks || asTask ? TaskHandle.extensions : undefined }))
   })).pipe(
     Command.withDescription("Call a tool and show what it gives"),
@@ -118,6 +147,7 @@ export const call = Command.make("call", {
       { command: "mcp-effect call search --json '{\"query\":\"effect\"}' --url https://example.com/mcp" },
       { command: "mcp-effect call search --json - --url https://example.com/mcp < arguments.json" },
       { command: "mcp-effect call sign-up --answer name=Ada --answer age=36 --url https://example.com/mcp" },
+      { command: "mcp-effect call train epochs=10 --stream --url https://example.com/mcp" },
       { command: "mcp-effect call train epochs=10 --as-task --url https://example.com/mcp" }
     ])
   )

@@ -304,7 +304,10 @@ export const make = (
         }, {
           onNotification: (notification) => {
             const message = Read.logMessage(notification)
-            if (message !== undefined) Queue.offerUnsafe(queue, { _tag: "Log", message })
+            Queue.offerUnsafe(
+              queue,
+              message === undefined ? { _tag: "Partial", notification } : { _tag: "Log", message }
+            )
           }
         }).pipe(
           Effect.matchEffect({
