@@ -1,20 +1,32 @@
 /** How long the client takes to load, and the Effect modules that it loads. */
 import { execFile } from "node:child_process"
-import { globSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { median } from "./Median.ts"
 
 const packages = fileURLToPath(new URL("../../", import.meta.url))
 
+const imports = /^(?:im|ex)port [^;]*?from "([^"]+)"/gm
+
+/** The file that a module of this repository is built to; `undefined` for a module of somebody else. */
+const builtFile = (specifier: string, importer: string): string | undefined => {
+  if (specifier.startsWith(".")) return resolve(dirname(importer), specifier)
+  const [, folder, module = "index"] = /^@mcp-effect\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? []
+  return folder === undefined ? undefined : `${packages}${folder}/dist/${module}.js`
+}
+
 /** The Effect modules that the built client and what it stands on import when they load. */
 const effectModules = (): ReadonlyArray<string> => {
   const modules = new Set<string>()
-  for (const file of globSync("{protocol,transport,client}/dist/**/*.js", { cwd: packages })) {
-    for (
-      const [, name] of readFileSync(packages + file, "utf8").matchAll(/^(?:im|ex)port .*?from "(effect\/[^"]+)"/gm)
-    ) {
-      if (name !== undefined) modules.add(name)
+  const files = new Set([`${packages}client/dist/index.js`])
+  // A set gives what is added to it while it is walked, too.
+  for (const file of files) {
+    for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(imports)) {
+      const built = builtFile(specifier, file)
+      if (built !== undefined) files.add(built)
+      else if (specifier.startsWith("effect/")) modules.add(specifier)
     }
   }
   return [...modules].sort()

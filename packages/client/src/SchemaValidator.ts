@@ -16,7 +16,7 @@
  *   large written out, by a matcher that stops at the end of the time for the check. This needs no worker and is the same
  *   on every runtime.
  *
- * json-schema-library, which applies the schemas, is loaded at the first check.
+ * What applies the schemas, json-schema-library among it, is loaded at the first check.
  *
  * @since 0.1.0
  */
@@ -25,14 +25,10 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { Budget } from "./internal/Budget.ts"
 import * as Dialect from "./internal/Dialect.ts"
-import * as NormalSchema from "./internal/NormalSchema.ts"
-import { SchemaCache } from "./internal/SchemaCache.ts"
-import { checkSize, SchemaDocument } from "./internal/SchemaDocument.ts"
-import { type Library, SchemaInterpreter } from "./internal/SchemaInterpreter.ts"
+import type { SchemaEngine } from "./internal/SchemaEngine.ts"
 import * as SchemaLimits from "./internal/SchemaLimits.ts"
-import { UnusableSchema } from "./internal/UnusableSchema.ts"
+import type { UnusableSchema } from "./internal/UnusableSchema.ts"
 
 /**
  * What is wrong with a value.
@@ -113,36 +109,8 @@ export const defaultTimeBudget: Duration.Input = SchemaLimits.millis
  */
 export const supportedDialects: ReadonlyArray<string> = Dialect.supported
 
-/** What became of a schema. */
-type Entry = Usable | Unusable
-
-interface Usable {
-  readonly document: NormalSchema.NormalDocument
-  readonly unevaluated: ReadonlyArray<string>
-  readonly bytes: number
-  compiled?: CompiledSchema
-}
-
-interface Unusable {
-  readonly problem: SchemaProblem
-  readonly bytes: number
-}
-
-const unusable = ({ fault, path, problem }: UnusableSchema): Unusable => ({
-  problem: new SchemaProblem({ fault, path: PeerText.excerpt(path), problem }),
-  bytes: 0
-})
-
-const read = (text: string): Entry => {
-  try {
-    const schemas = new SchemaDocument(JSON.parse(text))
-    const document = NormalSchema.make(schemas)
-    return { document, unevaluated: [...schemas.unevaluated], bytes: document.bytes }
-  } catch (error) {
-    if (error instanceof UnusableSchema) return unusable(error)
-    throw error
-  }
-}
+const problemOf = ({ fault, path, problem }: UnusableSchema): SchemaProblem =>
+  new SchemaProblem({ fault, path: PeerText.excerpt(path), problem })
 
 /**
  * A validator with a cache of its own: what it knows goes with it.
@@ -159,58 +127,29 @@ export const make = (options?: {
   readonly timeBudget?: Duration.Input | undefined
 }): SchemaValidator => {
   const millis = Duration.toMillis(options?.timeBudget ?? defaultTimeBudget)
-  const byObject = new WeakMap<object, Entry>()
-  const byText = new SchemaCache<Entry>()
-  let library: Library | undefined
-
-  const readOnce = (text: string): Entry => {
-    const known = byText.get(text)
-    if (known !== undefined) return known
-    const entry = read(text)
-    byText.set(text, entry)
-    return entry
-  }
-
-  const find = (schema: Json.JsonObject | boolean): Entry => {
-    if (typeof schema === "boolean") return readOnce(String(schema))
-    const known = byObject.get(schema)
-    if (known !== undefined) return known
-    const oversize = checkSize(schema)
-    const entry = oversize === undefined ? readOnce(JSON.stringify(schema)) : unusable(oversize)
-    byObject.set(schema, entry)
-    return entry
-  }
-
-  const compile = (entry: Usable, library: Library): CompiledSchema => {
-    if (entry.compiled !== undefined) return entry.compiled
-    const interpreter = new SchemaInterpreter(library, entry.document)
-    const now = () => performance.now()
-    return entry.compiled = {
-      unevaluated: entry.unevaluated,
-      validate: (value) =>
-        interpreter.check(value, new Budget({ visits: SchemaLimits.visits, millis, now })).map((
-          { pointer, problem }
-        ) => ({ path: PeerText.excerpt(pointer), problem }))
-    }
-  }
+  let engine: SchemaEngine | undefined
 
   const load = Effect.tryPromise({
-    try: () => import("json-schema-library"),
+    try: () => import("./internal/SchemaEngine.ts"),
     catch: () =>
       new SchemaProblem({ fault: "unavailable", path: "", problem: "json-schema-library could not be loaded" })
   })
 
+  const compile = (
+    engine: SchemaEngine,
+    schema: Json.JsonObject | boolean
+  ): Effect.Effect<CompiledSchema, SchemaProblem> => {
+    const compiled = engine.compile(schema)
+    return compiled instanceof SchemaProblem ? Effect.fail(compiled) : Effect.succeed(compiled)
+  }
+
   return {
     compile: (schema) =>
-      Effect.suspend(() => {
-        const entry = find(schema)
-        if ("problem" in entry) return Effect.fail(entry.problem)
-        if (library !== undefined) return Effect.succeed(compile(entry, library))
-        return Effect.map(load, (loaded) => {
-          library = loaded
-          return compile(entry, loaded)
-        })
-      })
+      Effect.suspend(() =>
+        engine === undefined
+          ? Effect.flatMap(load, (loaded) => compile(engine ??= new loaded.SchemaEngine(millis, problemOf), schema))
+          : compile(engine, schema)
+      )
   }
 }
 
