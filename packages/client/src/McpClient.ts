@@ -42,7 +42,7 @@ import type {
   ToolCall
 } from "@mcp-effect/protocol"
 import { McpError } from "@mcp-effect/protocol"
-import { Transport } from "@mcp-effect/transport"
+import * as Transport from "@mcp-effect/transport/Transport"
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
