@@ -6,3 +6,4 @@
 export * as BrowserAuthorize from "./BrowserAuthorize.ts"
 export * as Connect from "./Connect.ts"
 export * as NodeHttp from "./NodeHttp.ts"
+export * as NodeOAuth from "./NodeOAuth.ts"
