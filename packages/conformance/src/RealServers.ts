@@ -64,6 +64,9 @@ const readIfThere = (file: string): string | undefined => {
 /** `@modelcontextprotocol/server` 2.x, both eras. */
 export const dual: Command = ours("DualServer.ts")
 
+/** `@modelcontextprotocol/server` 2.x, both eras, that asks before it answers. */
+export const asking: Command = ours("AskingServer.ts")
+
 /** Effect's `McpServer` in one revision, or in all five. */
 export const effect = (revision?: string): Command =>
   ours("EffectServer.ts", ...revision === undefined ? [] : [revision])
@@ -82,6 +85,9 @@ export const memory = (file: string): Command => ({
   ...bin("@modelcontextprotocol/server-memory"),
   env: { MEMORY_FILE_PATH: file }
 })
+
+/** A server whose calls become tasks of the extension. Everything that is said is added to a file. */
+export const tasks = (transcript: string): Command => ours("TaskServer.ts", transcript)
 
 /** A server that does what a script says. */
 export const scripted = (script: Script): Command => ours("ScriptedStdioServer.ts", JSON.stringify(script))
@@ -214,10 +220,10 @@ const startAnnounced = (command: Command): Start =>
 const guarded = ({ args, command, env }: Command): Command => ({ ...ours("Guardian.ts", command, ...args), env })
 
 /** Starts a server of others, told its port. Another process may take the port meanwhile, so it is tried again. */
-const startOnFreePort = (command: (port: number) => Command): Start =>
+const startOnFreePort = (command: (port: number) => Command, path = "/mcp"): Start =>
   freePort.pipe(
     Effect.flatMap((port) =>
-      started(guarded(command(port)), () => Effect.as(accepts(port), `http://127.0.0.1:${port}/mcp`))
+      started(guarded(command(port)), () => Effect.as(accepts(port), `http://127.0.0.1:${port}${path}`))
     ),
     Effect.retry({ times: 2 })
   )
@@ -228,6 +234,9 @@ const startOnFreePort = (command: (port: number) => Command): Start =>
 
 /** `@modelcontextprotocol/server` 2.x over HTTP, both eras. */
 export const dualHttp: Start = startAnnounced(ours("DualServer.ts", "http"))
+
+/** `@modelcontextprotocol/server` 2.x over HTTP, both eras, that asks before it answers. */
+export const askingHttp: Start = startAnnounced(ours("AskingServer.ts", "http"))
 
 /** Effect's `McpServer` over HTTP, all five revisions at one URL. */
 export const effectHttp: Start = startAnnounced(ours("EffectServer.ts", "http"))
@@ -241,11 +250,25 @@ export const everythingHttp: Start = startOnFreePort((port) => ({
   env: { PORT: String(port) }
 }))
 
-/** `mcp-proxy` in front of `@modelcontextprotocol/server-everything`: both eras. */
-export const proxyHttp: Start = startOnFreePort((port) => {
-  const options = ["--host", "127.0.0.1", "--port", String(port), "--server", "stream"]
+/** `@modelcontextprotocol/server-everything` over HTTP+SSE. */
+export const everythingSse: Start = startOnFreePort((port) => ({
+  ...bin("@modelcontextprotocol/server-everything", "sse"),
+  env: { PORT: String(port) }
+}), "/sse")
+
+const proxy = (port: number, kind: "stream" | "sse"): Command => {
+  const options = ["--host", "127.0.0.1", "--port", String(port), "--server", kind]
   return bin("mcp-proxy", ...options, "--", everything.command, ...everything.args)
-})
+}
+
+/** `mcp-proxy` in front of `@modelcontextprotocol/server-everything`: both eras. */
+export const proxyHttp: Start = startOnFreePort((port) => proxy(port, "stream"))
+
+/** The same over HTTP+SSE. */
+export const proxySse: Start = startOnFreePort((port) => proxy(port, "sse"), "/sse")
+
+/** A server over HTTP whose calls become tasks of the extension. Everything that is said is added to a file. */
+export const tasksHttp = (transcript: string): Start => startAnnounced(ours("TaskServer.ts", transcript, "http"))
 
 /** A server over HTTP that does what a script says. */
 export const scriptedHttp = (script: Script): Start =>

@@ -40,6 +40,12 @@ export interface Options {
   /** @default [] */
   readonly args?: ReadonlyArray<string | Redacted.Redacted> | undefined
   /**
+   * What the server is called in errors and in logs.
+   *
+   * @default the command
+   */
+  readonly name?: string | undefined
+  /**
    * The working directory.
    *
    * @default that of this process
@@ -111,7 +117,7 @@ const fingerprintOf = ({ args = [], command, cwd, env = {}, inheritEnv = "safe" 
 /**
  * Creates the transport. Connecting fails with `SpawnFailed` when the command cannot be started.
  *
- * `target` is the command. `fingerprint` is readable: it holds the command, the arguments (`<redacted>` for those given
+ * `target` is the name or the command. `fingerprint` is readable: it holds the command, the arguments (`<redacted>` for those given
  * as `Redacted`), the working directory and the names of the variables, not their values.
  *
  * @category constructors
@@ -123,6 +129,7 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
     const fileSystem = yield* Effect.serviceOption(FileSystem.FileSystem)
     const host = yield* Environment.HostEnvironment
     const { args = [], command, cwd, env = {}, inheritEnv = "safe", shutdown, stderr = "capture" } = options
+    const server = options.name ?? command
     const secrets = [...args, ...Object.values(env)].filter((value) => Redacted.isRedacted(value)).map(Launch.reveal)
 
     const open = (inbound: Inbound): Effect.Effect<ServerProcess.ServerProcess, McpError.McpError> =>
@@ -143,7 +150,7 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
           fileSystem: Option.getOrUndefined(fileSystem)
         })
         return yield* ServerProcess.open(spawner, {
-          target: command,
+          target: server,
           command: launch,
           inbound,
           maxMessageBytes: options.maxMessageBytes ?? defaultLimitBytes,
@@ -152,11 +159,11 @@ export const make = (options: Options): Effect.Effect<Transport["Service"], neve
           secrets,
           onStderr: options.onStderr ?? (() => Effect.void)
         }).pipe(Effect.mapError((failure) => ProcessOutcome.spawnFailed(failure, launched)))
-      }).pipe(Effect.mapError((reason) => McpError.make(reason, "unsent", { server: command })))
+      }).pipe(Effect.mapError((reason) => McpError.make(reason, "unsent", { server })))
 
     return Transport.of({
       kind: "stdio",
-      target: command,
+      target: server,
       fingerprint: fingerprintOf(options),
       connect: (inbound) =>
         Effect.map(

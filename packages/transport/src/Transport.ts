@@ -50,6 +50,8 @@ export interface Outgoing {
 export interface Evidence {
   /** A digest of the authorization that was sent; `none` without one; `unknown` where it cannot be told. */
   readonly authorization: string | "none" | "unknown"
+  /** Whether that is what the transport is configured with, so that its next request goes out under it, too. */
+  readonly isConfigured?: boolean | undefined
   readonly httpStatus?: number | undefined
 }
 
@@ -64,6 +66,8 @@ export interface Exchange {
   readonly onMessage: (message: Envelope.Request | Envelope.Notification) => void
   /** A sign of life. `graceMillis` more of silence are announced, such as the wait before a resumption. */
   readonly onActivity: (graceMillis: number) => void
+  /** The answer comes as a stream of this request alone, which is open from now on, or not any more. */
+  readonly onStream?: ((isOpen: boolean) => void) | undefined
   readonly onResponse: (message: Envelope.Response, evidence: Evidence) => void
   readonly onFailure: (error: McpError.McpError) => void
 }
@@ -104,7 +108,10 @@ export interface Connection {
   ) => Effect.Effect<void, McpError.McpError>
   /** Tells once which revision was agreed on, for what lasts longer than a message. */
   readonly established: (revision: Revision.Facts) => Effect.Effect<void, McpError.McpError>
-  /** Opens the stream for messages that belong to no request, on transports that have one. */
+  /**
+   * Opens the stream for messages that belong to no request, on transports that have one. Opened again, it goes on where
+   * the last one ended, as far as the server named its events. It ends with `onFailure`, since nothing answers it.
+   */
   readonly standby?: ((exchange: Exchange, context: Context.Context<never>) => Cancel) | undefined
   /** Completes when the connection is gone, with the reason. */
   readonly closed: Effect.Effect<McpError.McpError>

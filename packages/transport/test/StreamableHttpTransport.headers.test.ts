@@ -110,35 +110,39 @@ for (const [name, httpClient] of TestClient.httpClients) {
         assert.strictEqual(headers?.["mcp-param-tag"], "")
       }))
 
-    it.live("configured headers go with every message; mirrored arguments are the protocol's", () =>
-      Effect.gen(function*() {
-        const server = yield* answering
-        const client = yield* TestClient.connect(server.url, {
-          httpClient,
-          headers: {
-            "X-Api-Key": Redacted.make("secret"),
-            "MCP-PARAM-Region": "configured",
-            "Mcp-Method": "configured",
-            Accept: "text/html"
-          }
-        })
-        yield* client.response("tools/call", { routing: { name: "t" } })
-        yield* client.response("tools/call", { revision: legacy })
-        yield* client.connection.send({ _tag: "Notification", method: "notifications/x", params: {} }, legacy)
-        assert.deepStrictEqual(
-          server.received.map(({ headers }) => [
-            headers["x-api-key"],
-            headers["mcp-param-region"],
-            headers["mcp-method"],
-            headers["accept"]
-          ]),
-          [
-            ["secret", undefined, "tools/call", "application/json, text/event-stream"],
-            ["secret", "configured", undefined, "application/json, text/event-stream"],
-            ["secret", "configured", undefined, "application/json, text/event-stream"]
-          ]
-        )
-      }).pipe(Effect.provide(Logger.layer([]))))
+    verifiesLive(
+      "HDR-12",
+      "configured headers go with every message; mirrored arguments are the protocol's",
+      () =>
+        Effect.gen(function*() {
+          const server = yield* answering
+          const client = yield* TestClient.connect(server.url, {
+            httpClient,
+            headers: {
+              "X-Api-Key": Redacted.make("secret"),
+              "MCP-PARAM-Region": "configured",
+              "Mcp-Method": "configured",
+              Accept: "text/html"
+            }
+          })
+          yield* client.response("tools/call", { routing: { name: "t" } })
+          yield* client.response("tools/call", { revision: legacy })
+          yield* client.connection.send({ _tag: "Notification", method: "notifications/x", params: {} }, legacy)
+          assert.deepStrictEqual(
+            server.received.map(({ headers }) => [
+              headers["x-api-key"],
+              headers["mcp-param-region"],
+              headers["mcp-method"],
+              headers["accept"]
+            ]),
+            [
+              ["secret", undefined, "tools/call", "application/json, text/event-stream"],
+              ["secret", "configured", undefined, "application/json, text/event-stream"],
+              ["secret", "configured", undefined, "application/json, text/event-stream"]
+            ]
+          )
+        }).pipe(Effect.provide(Logger.layer([])))
+    )
 
     it.live("a listen stream is not compressed", () =>
       Effect.gen(function*() {

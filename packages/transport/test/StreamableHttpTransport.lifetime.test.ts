@@ -136,43 +136,47 @@ for (const [name, httpClient] of TestClient.httpClients) {
         })
     )
 
-    it.live("404 in a session: nothing was executed, and only initialize goes out, without the id", () =>
-      Effect.gen(function*() {
-        let known = true
-        const server = yield* keepingSession("session-1", (request, response) => {
-          if (!known) response.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "?" } }, 404)
-          else if (request.message.id === undefined) response.send(202, {})
-          else response.result({})
-        })
-        yield* Effect.scoped(Effect.gen(function*() {
-          const client = yield* TestClient.connect(server.url, { httpClient, revision: legacy })
-          yield* client.response("initialize")
-          yield* client.response("tools/list")
-          known = false
-          const both = yield* Effect.all([client.failure("tools/call"), client.failure("tools/call")], {
-            concurrency: "unbounded"
+    verifiesLive(
+      ["SHT-21", "SHT-24", "SHT-33"],
+      "404 in a session: nothing was executed, and only initialize goes out, without the id",
+      () =>
+        Effect.gen(function*() {
+          let known = true
+          const server = yield* keepingSession("session-1", (request, response) => {
+            if (!known) response.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "?" } }, 404)
+            else if (request.message.id === undefined) response.send(202, {})
+            else response.result({})
           })
-          for (const error of both) {
-            assert.strictEqual(error.reason._tag, "SessionExpired")
-            assert.strictEqual(error.delivery, "refused")
-            assert.isTrue(error.isRetryable)
-          }
-          const count = server.received.length
-          const later = yield* client.failure("tools/list")
-          assert.deepStrictEqual([later.reason._tag, later.delivery], ["SessionExpired", "unsent"])
-          assert.strictEqual(server.received.length, count)
-          known = true
-          yield* client.response("initialize")
-          assert.isUndefined(server.received.at(-1)?.headers["mcp-session-id"])
-          yield* client.response("tools/list")
-          assert.strictEqual(server.received.at(-1)?.headers["mcp-session-id"], "session-1")
-          known = false
-          const failed = yield* Effect.flip(client.connection.send(notification("notifications/x"), legacy))
-          assert.deepStrictEqual([failed.reason._tag, failed.delivery], ["SessionExpired", "refused"])
-        }))
-        // The server has ended the session itself.
-        assert.notInclude(methodsOf(server), "DELETE")
-      }))
+          yield* Effect.scoped(Effect.gen(function*() {
+            const client = yield* TestClient.connect(server.url, { httpClient, revision: legacy })
+            yield* client.response("initialize")
+            yield* client.response("tools/list")
+            known = false
+            const both = yield* Effect.all([client.failure("tools/call"), client.failure("tools/call")], {
+              concurrency: "unbounded"
+            })
+            for (const error of both) {
+              assert.strictEqual(error.reason._tag, "SessionExpired")
+              assert.strictEqual(error.delivery, "refused")
+              assert.isTrue(error.isRetryable)
+            }
+            const count = server.received.length
+            const later = yield* client.failure("tools/list")
+            assert.deepStrictEqual([later.reason._tag, later.delivery], ["SessionExpired", "unsent"])
+            assert.strictEqual(server.received.length, count)
+            known = true
+            yield* client.response("initialize")
+            assert.isUndefined(server.received.at(-1)?.headers["mcp-session-id"])
+            yield* client.response("tools/list")
+            assert.strictEqual(server.received.at(-1)?.headers["mcp-session-id"], "session-1")
+            known = false
+            const failed = yield* Effect.flip(client.connection.send(notification("notifications/x"), legacy))
+            assert.deepStrictEqual([failed.reason._tag, failed.delivery], ["SessionExpired", "refused"])
+          }))
+          // The server has ended the session itself.
+          assert.notInclude(methodsOf(server), "DELETE")
+        })
+    )
   })
 
   describe(`messages without an answer over ${name}`, () => {

@@ -55,25 +55,31 @@ export interface TestClient {
   readonly failure: (method: string, options?: RequestOptions) => Effect.Effect<McpError.McpError>
 }
 
-export type Options = Omit<StreamableHttpTransport.Options, "url"> & {
-  readonly httpClient?: Layer.Layer<HttpClient.HttpClient, unknown>
+interface ClientOptions {
+  readonly httpClient?: Layer.Layer<HttpClient.HttpClient, unknown> | undefined
   /** The revision of requests that name none. */
-  readonly revision?: Revision.Facts
+  readonly revision?: Revision.Facts | undefined
 }
+
+export type Options = Omit<StreamableHttpTransport.Options, "url"> & ClientOptions
 
 export const connect = (
   url: string | URL,
-  { httpClient = dispatch, revision: defaultRevision = modern, ...options }: Options = {}
+  { httpClient, revision, ...options }: Options = {}
+): Effect.Effect<TestClient, unknown, Scope.Scope> =>
+  connectBy(StreamableHttpTransport.make({ url, ...options }), { httpClient, revision })
+
+/** Connects by any transport. */
+export const connectBy = (
+  make: Effect.Effect<Transport.Transport["Service"], never, HttpClient.HttpClient>,
+  { httpClient = dispatch, revision: defaultRevision = modern }: ClientOptions = {}
 ): Effect.Effect<TestClient, unknown, Scope.Scope> =>
   Effect.gen(function*() {
     const inbound: Array<Envelope.Request | Envelope.Notification> = []
     const diagnostics: Array<Diagnostic.Diagnostic> = []
     const services = yield* Layer.build(httpClient)
-    const transport = yield* Effect.provideService(
-      StreamableHttpTransport.make({ url, ...options }),
-      HttpClient.HttpClient,
-      Context.get(services, HttpClient.HttpClient)
-    )
+    const client = Context.get(services, HttpClient.HttpClient)
+    const transport = yield* Effect.provideService(make, HttpClient.HttpClient, client)
     const connection = yield* transport.connect({
       onMessage: (message) => {
         inbound.push(message)

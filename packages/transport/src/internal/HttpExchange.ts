@@ -21,6 +21,7 @@ import { EventStream } from "./EventStream.ts"
 import { Holds } from "./Holds.ts"
 import * as HttpFailure from "./HttpFailure.ts"
 import * as HttpPeer from "./HttpPeer.ts"
+import * as Resumption from "./Resumption.ts"
 
 type Failure = HttpFailure.Failure
 
@@ -37,7 +38,7 @@ export class HttpExchange implements Drained {
   private state: "open" | "settled" | "cancelled" = "open"
   private fiber: Fiber.Fiber<void, Failure> | undefined
   private isBodyTaken = false
-  // While a person is waited for, the silence is nobody's fault, and the server does not have the request.
+  // While a person is waited for, the silence is nobody's fault.
   private readonly holds = new Holds(() => this.active(Infinity), () => this.active(0))
   private sessionId: string | undefined
   /** Responses to other requests that came on this stream. */
@@ -91,12 +92,17 @@ export class HttpExchange implements Drained {
     if (this.state !== "open" || fiber === undefined) return
     this.state = "cancelled"
     if (
-      !this.holds.isHeld && outgoing.onAbandon === "cancel" && outgoing.revision.httpCancellation === "notification"
+      !this.isUnsent && outgoing.onAbandon === "cancel" && outgoing.revision.httpCancellation === "notification"
     ) {
       // The stream closes first: a server that sees both must not go on writing to it.
       fiber.addObserver(() => this.onAbandoned(outgoing, reason))
     }
     fiber.interruptUnsafe()
+  }
+
+  /** A person is waited for before the request goes out; after that, only a resumption may have to wait for one. */
+  private get isUnsent(): boolean {
+    return this.holds.isHeld && !this.isBodyTaken
   }
 
   // ------------------------------------------------------------------------------------------------------------------
@@ -116,9 +122,19 @@ export class HttpExchange implements Drained {
     if (this.state === "open") this.guard("activity", () => this.exchange.onActivity(graceMillis))
   }
 
+  private streaming(isOpen: boolean): void {
+    if (this.state === "open") this.guard("stream", () => this.exchange.onStream?.(isOpen))
+  }
+
   private settle(message: Envelope.Response, { authorization, response }: Answer): void {
     this.state = "settled"
-    this.guard("response", () => this.exchange.onResponse(message, { authorization, httpStatus: response.status }))
+    const configured = this.peer.endpoint.headers["authorization"]
+    // Where the client's response does not keep the request that was sent, the digest is unknown.
+    const isConfigured = authorization !== "unknown" && response.request.headers["authorization"] === configured
+    this.guard(
+      "response",
+      () => this.exchange.onResponse(message, { authorization, isConfigured, httpStatus: response.status })
+    )
   }
 
   private fail({ delivery, reason }: Failure): void {
@@ -139,7 +155,7 @@ export class HttpExchange implements Drained {
     if (Cause.hasInterruptsOnly(exit.cause)) {
       return this.fail({
         reason: HttpPeer.closedReason(this.peer),
-        delivery: this.holds.isHeld ? "unsent" : "unknown"
+        delivery: this.isUnsent ? "unsent" : "unknown"
       })
     }
     this.fail(unknownDelivery(
@@ -204,6 +220,8 @@ export class HttpExchange implements Drained {
 
   private receive(response: HttpClientResponse): Effect.Effect<void, Failure> {
     this.active(0)
+    // Who is told may give the request up at once; the body is not begun then.
+    if (this.state !== "open") return Effect.void
     const headers = response.headers
     const authorization = this.peer.digest.of(response)
     return typeof authorization === "string"
@@ -279,23 +297,39 @@ export class HttpExchange implements Drained {
   }
 
   private readEvents(answer: Answer): Effect.Effect<void, Failure> {
+    this.streaming(true)
+    if (this.state !== "open") return Effect.void
     this.isBodyTaken = true
     const events = new EventStream({
       maxEventBytes: this.peer.maxEventBytes,
       onData: (data) => {
         if (!this.takeText(data, answer)) this.onGarbage(data)
+      },
+      onEndpoint: () => {
+        if (this.state === "open") this.fail(HttpFailure.olderTransport(answer.response.status))
       }
     })
+    const body = Body.stream(answer.response, answer.headers)
+    return this.readStream(body, answer, events, (cause) => this.onStreamEnd(answer, events, cause))
+  }
+
+  /** Reads a response stream to its end. */
+  private readStream<A>(
+    body: ReturnType<typeof Body.stream>,
+    answer: Answer,
+    events: EventStream,
+    onEnd: (cause: unknown) => Effect.Effect<A, Failure>
+  ): Effect.Effect<A, Failure> {
     return Effect.matchEffect(
-      Stream.runForEachArray(Body.stream(answer.response, answer.headers), (chunks) => this.onChunks(chunks, events)),
+      Stream.runForEachArray(body, (chunks) => this.onChunks(chunks, events)),
       {
-        onSuccess: () => this.onStreamEnd(answer, events, undefined),
-        onFailure: (error) => {
-          if (this.state !== "open") return Effect.void
-          return HttpClientError.isHttpClientError(error)
-            ? this.onStreamEnd(answer, events, HttpFailure.causeOf(error))
+        onSuccess: () => onEnd(undefined),
+        onFailure: (error) =>
+          this.state !== "open"
+            ? onEnd(undefined)
+            : HttpClientError.isHttpClientError(error)
+            ? onEnd(HttpFailure.causeOf(error))
             : Effect.fail(this.ofBody(error, answer))
-        }
       }
     )
   }
@@ -328,23 +362,48 @@ export class HttpExchange implements Drained {
 
   /** The stream is over and the request is not answered, unless it is. */
   private onStreamEnd(answer: Answer, events: EventStream, cause: unknown): Effect.Effect<void, Failure> {
+    this.acceptStray(answer, cause)
     if (this.state !== "open") return Effect.void
-    const { revision } = this.outgoing
-    const [stray, ...others] = this.strays
-    // Servers of the legacy era are known to change the id; with only one response it is clear what it answers.
-    if (stray !== undefined && others.length === 0 && revision.era === "legacy" && cause === undefined) {
-      return Effect.sync(() => this.settle(stray, answer))
+    events.end()
+    if (this.peer.isStreamable && this.outgoing.revision.resumption && events.lastEventId !== undefined) {
+      return this.resume(answer, events, cause)
     }
     if (this.garbage !== undefined && cause === undefined) {
       const problem = "its response stream ended without a response, and what it held is not a JSON-RPC message"
       return Effect.fail(this.unanswered(problem, answer, this.garbage))
     }
     return Effect.fail(unknownDelivery(
-      new McpError.StreamEnded({
-        resumable: revision.resumption && events.lastEventId !== undefined,
-        ...(cause === undefined ? undefined : { cause })
-      })
+      new McpError.StreamEnded({ resumable: false, ...(cause === undefined ? undefined : { cause }) })
     ))
+  }
+
+  private resume(answer: Answer, events: EventStream, cause: unknown): Effect.Effect<void, Failure> {
+    return Resumption.run(this.peer, {
+      revision: this.outgoing.revision,
+      events,
+      isOpen: () => this.state === "open",
+      onWait: (millis) => {
+        this.streaming(false)
+        this.active(millis)
+      },
+      onOpen: () => {
+        this.active(0)
+        this.streaming(true)
+      },
+      read: (response) =>
+        this.readStream(Body.stream(response, response.headers), answer, events, (cause) => {
+          this.acceptStray(answer, cause)
+          events.end()
+          return Effect.succeed(cause)
+        })
+    }, cause)
+  }
+
+  /** Servers of the legacy era are known to change the id; with only one response it is clear what it answers. */
+  private acceptStray(answer: Answer, cause: unknown): void {
+    if (this.state !== "open" || cause !== undefined || this.outgoing.revision.era !== "legacy") return
+    const [stray, ...others] = this.strays
+    if (stray !== undefined && others.length === 0) this.settle(stray, answer)
   }
 
   // ------------------------------------------------------------------------------------------------------------------

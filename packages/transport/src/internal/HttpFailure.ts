@@ -184,6 +184,18 @@ export const errorResponse = (text: string): Envelope.Response | undefined => {
   return message?._tag === "Response" && message.outcome._tag === "Error" ? message : undefined
 }
 
+const olderTransportProblem = "it answers a POST with the stream of HTTP+SSE, which is another transport"
+
+/** What is answered is the stream of a server of HTTP+SSE, which looks at no method: it will never answer. */
+export const olderTransport = (status: number): Failure => ({
+  reason: new McpError.MalformedMessage({ problem: olderTransportProblem, status }),
+  delivery: "refused"
+})
+
+/** Whether the server speaks HTTP+SSE. */
+export const isOlderTransport = (reason: McpError.McpErrorReason): boolean =>
+  reason._tag === "MalformedMessage" && reason.problem === olderTransportProblem
+
 /** Reads a status outside 200 to 299. */
 export const ofStatus = ({ headers, inSession, nowMillis, status, text, url }: Answer): Failure => {
   const excerpt = text === "" ? undefined : PeerText.excerpt(text)

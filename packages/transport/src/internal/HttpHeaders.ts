@@ -20,8 +20,12 @@ export interface HttpHeaders {
     message: Message,
     options: { readonly sessionId: string | undefined; readonly compression: boolean }
   ) => Result.Result<Headers.Headers, McpError.InvalidRequest>
-  /** The headers of the GET for what belongs to no request. */
-  readonly forGet: (sessionId: string | undefined, revision: Revision.Facts | undefined) => Headers.Headers
+  /** The headers of the GET for a stream of events, from the beginning or from what followed an event. */
+  readonly forGet: (
+    sessionId: string | undefined,
+    revision: Revision.Facts | undefined,
+    lastEventId?: string | undefined
+  ) => Headers.Headers
   /** The headers of the DELETE that ends a session. */
   readonly forDelete: (sessionId: string, revision: Revision.Facts | undefined) => Headers.Headers
 }
@@ -70,7 +74,11 @@ export const make = (endpoint: HttpEndpoint.HttpEndpoint): HttpHeaders => {
   }
 
   return {
-    forGet: (sessionId, revision) => forSession(sessionId, revision, { accept: "text/event-stream" }),
+    forGet: (sessionId, revision, lastEventId) =>
+      forSession(sessionId, revision, {
+        accept: "text/event-stream",
+        ...(lastEventId === undefined ? undefined : { "last-event-id": lastEventId })
+      }),
     forPost: ({ method, revision, routing }, { compression, sessionId }) => {
       const base = byEra[revision.requestHeaders ? "modern" : "legacy"]
       const headers: Record<string, string> = { ...(compression ? base.compressed : base.plain) }

@@ -27,6 +27,8 @@ export interface HttpPeer {
   readonly headers: HttpHeaders
   readonly session: HttpSession
   readonly inbound: Inbound
+  /** Otherwise it is plain HTTP, which compresses nothing and neither listens nor resumes. */
+  readonly isStreamable: boolean
   /** In bytes. */
   readonly maxMessageBytes: number
   /** In bytes. */
@@ -63,7 +65,7 @@ export const prepare = (
   if (peer.scope.state._tag === "Closed") return unsent(closedReason(peer))
   if (peer.session.isOverFor(message.method)) return unsent(new McpError.SessionExpired({ status: 404 }))
   const sessionId = peer.session.idFor(message.method, message.revision)
-  const headers = peer.headers.forPost(message, { sessionId, compression })
+  const headers = peer.headers.forPost(message, { sessionId, compression: compression && peer.isStreamable })
   if (Result.isFailure(headers)) return unsent(headers.failure)
   const body = HttpBody.text(text, "application/json")
   const request = HttpClientRequest.makeWith(

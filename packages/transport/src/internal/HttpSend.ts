@@ -29,7 +29,7 @@ const fork = (peer: HttpPeer.HttpPeer, effect: Effect.Effect<void>): Fiber.Fiber
   Fiber.runIn(Effect.runForkWith(peer.context)(effect), peer.scope)
 
 /** Reads on for a moment beside what goes on, so that the connection can be used again. */
-const drain = (peer: HttpPeer.HttpPeer, response: HttpClientResponse): void => {
+export const drain = (peer: HttpPeer.HttpPeer, response: HttpClientResponse): void => {
   const fiber = fork(peer, Body.drain(response))
   if (fiber.pollUnsafe() !== undefined) return
   const drained = { giveUp: () => fiber.interruptUnsafe() }
@@ -136,13 +136,26 @@ export const send = (
     Effect.updateContext((context: Context.Context<never>) => Context.merge(context, peer.overrides))
   )
 
-/** Tells the server that nobody waits for a request any more. Whether that works changes nothing here. */
-export const cancelled = (peer: HttpPeer.HttpPeer, outgoing: Outgoing, reason: string | undefined): void => {
+/**
+ * Tells the server that nobody waits for a request any more, once `after` is done. Whether that works changes nothing
+ * here.
+ */
+export const cancelled = (
+  peer: HttpPeer.HttpPeer,
+  outgoing: Outgoing,
+  reason: string | undefined,
+  after: Effect.Effect<unknown> = Effect.void
+): void => {
   const params = reason === undefined ? { requestId: outgoing.id } : { requestId: outgoing.id, reason }
   fork(
     peer,
-    post(peer, { _tag: "Notification", method: "notifications/cancelled", params }, outgoing.revision).pipe(
-      Effect.timeout(courtesyMillis),
+    Effect.andThen(
+      after,
+      Effect.timeout(
+        post(peer, { _tag: "Notification", method: "notifications/cancelled", params }, outgoing.revision),
+        courtesyMillis
+      )
+    ).pipe(
       Effect.catch(() => Effect.logDebug(`${peer.endpoint.target} could not be told that a request is cancelled`))
     )
   )

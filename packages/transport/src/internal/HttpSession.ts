@@ -11,6 +11,10 @@ export class HttpSession {
   private ended = false
   /** What was agreed on, once it is known. */
   revision: Revision.Facts | undefined
+  /** The server gives streams by GET, so that 404 to one is about the session. Some without any say 404 for 405. */
+  hasStreams = false
+  /** Where the standby stream goes on when it is opened again. */
+  standbyEventId: string | undefined
 
   /** The id that the next message carries. `initialize` begins a session and carries none. */
   idFor(method: string | undefined, revision: Revision.Facts): string | undefined {
@@ -26,6 +30,8 @@ export class HttpSession {
   adopt(id: string | undefined): void {
     this.current = id !== undefined && isLegal(id) ? id : undefined
     this.ended = false
+    this.hasStreams = false
+    this.standbyEventId = undefined
   }
 
   /** The server has forgotten this session. Another one may have begun since. */

@@ -2,32 +2,24 @@
  * The stream for messages that belong to no request: a GET that a server of the legacy era may answer with events
  * (2025-11-25 basic/transports, Listening for Messages from the Server).
  *
- * It is opened once; when it is opened, and whether again, is for whoever opens it.
+ * It is opened once, and goes on where the one before it ended, as far as the server named its events. When it is
+ * opened, and whether again, is for whoever opens it.
  */
-import { Envelope, McpError, PeerText } from "@mcp-effect/protocol"
+import { Envelope, McpError } from "@mcp-effect/protocol"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as HttpBody from "effect/http/HttpBody"
-import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Cancel, Exchange } from "../Transport.ts"
 import * as Body from "./Body.ts"
+import * as EventRequest from "./EventRequest.ts"
 import { EventStream } from "./EventStream.ts"
 import * as HttpFailure from "./HttpFailure.ts"
 import * as HttpPeer from "./HttpPeer.ts"
-
-const refused = (reason: McpError.McpErrorReason): HttpFailure.Failure => ({ reason, delivery: "refused" })
-
-const ended = (cause: unknown): HttpFailure.Failure => ({
-  reason: new McpError.StreamEnded({ resumable: false, ...(cause === undefined ? undefined : { cause }) }),
-  delivery: "unknown"
-})
+import * as Resumption from "./Resumption.ts"
 
 /** Takes one event. What is not a request or a notification has no place on this stream. */
 const take = (peer: HttpPeer.HttpPeer, exchange: Exchange, data: string): void => {
@@ -53,54 +45,75 @@ const take = (peer: HttpPeer.HttpPeer, exchange: Exchange, data: string): void =
 const read = (
   peer: HttpPeer.HttpPeer,
   exchange: Exchange,
-  response: HttpClientResponse,
-  sessionId: string | undefined,
-  /** Marks that what it is given reads the body. */
-  taking: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  response: HttpClientResponse
 ): Effect.Effect<never, HttpFailure.Failure> => {
-  const { headers, status } = response
-  const textOptions = { maxBytes: peer.maxMessageBytes, onChunk: () => {} }
-  if (status < 200 || status > 299) {
-    return Effect.flatMap(
-      Effect.zip(taking(Body.hint(response, headers, textOptions)), Clock.currentTimeMillis),
-      ([text, nowMillis]) => {
-        const inSession = sessionId !== undefined
-        if (sessionId !== undefined && status === 404) peer.session.expire(sessionId)
-        return Effect.fail(
-          HttpFailure.ofStatus({ status, headers, text, url: peer.endpoint.url, inSession, nowMillis })
-        )
-      }
-    )
-  }
-  if (HttpFailure.mediaType(headers) !== "text/event-stream") {
-    return Effect.flatMap(taking(Body.hint(response, headers, textOptions)), (text) =>
-      Effect.fail(refused(
-        new McpError.MalformedMessage({
-          problem: "the standby stream is not text/event-stream",
-          status,
-          contentType: HttpFailure.shownMediaType(headers),
-          excerpt: text === "" ? undefined : PeerText.excerpt(text)
-        })
-      )))
-  }
-  exchange.onActivity(0)
   const events = new EventStream({
     maxEventBytes: peer.maxEventBytes,
     onData: (data) => take(peer, exchange, data)
   })
-  return taking(Stream.runForEachArray(Body.stream(response, headers), (chunks) => {
-    exchange.onActivity(0)
-    for (const chunk of chunks) {
-      if (!events.feed(chunk)) return Effect.fail(new Body.BodyTooLarge({ limit: peer.maxEventBytes }))
-    }
-    return Effect.void
-  })).pipe(
-    Effect.matchEffect({
-      onSuccess: () => Effect.fail(ended(undefined)),
-      onFailure: (error) => Effect.fail(ended(error))
+  const keepPlace = (): void => {
+    if (events.lastEventId !== undefined) peer.session.standbyEventId = events.lastEventId
+  }
+  const ended = (cause: unknown): Effect.Effect<never, HttpFailure.Failure> => {
+    events.end()
+    keepPlace()
+    return Effect.fail({
+      reason: new McpError.StreamEnded({
+        resumable: peer.session.standbyEventId !== undefined,
+        retryAfterMillis: Resumption.announcedWait(events),
+        ...(cause === undefined ? undefined : { cause })
+      }),
+      delivery: "unknown"
     })
+  }
+  return Effect.matchEffect(
+    Stream.runForEachArray(Body.stream(response, response.headers), (chunks) => {
+      exchange.onActivity(0)
+      for (const chunk of chunks) {
+        if (!events.feed(chunk)) return Effect.fail(new Body.BodyTooLarge({ limit: peer.maxEventBytes }))
+      }
+      keepPlace()
+      return Effect.void
+    }),
+    {
+      onSuccess: () => ended(undefined),
+      onFailure: (error) => {
+        // The error of the client holds the request with its credentials.
+        if (error._tag === "HttpClientError") return ended(HttpFailure.causeOf(error))
+        if (error._tag === "BodyCorrupt") return ended(error)
+        // What follows the event cannot be had without it.
+        peer.session.standbyEventId = undefined
+        return Effect.fail({
+          reason: new McpError.MessageTooLarge({ limit: error.limit, direction: "received" }),
+          delivery: "unknown"
+        })
+      }
+    }
   )
 }
+
+/** A server that does not know the event any more may refuse to go on from it. */
+const isRefusalOfEvent = (reason: McpError.McpErrorReason): boolean =>
+  reason._tag === "HttpStatus" && !reason.isTransient && reason.status !== 405 && reason.status !== 409
+
+const listen = (peer: HttpPeer.HttpPeer, exchange: Exchange): Effect.Effect<never, HttpFailure.Failure> =>
+  Effect.suspend(() => {
+    const { revision, standbyEventId } = peer.session
+    const asked = EventRequest.run(peer, revision, standbyEventId, (response) => read(peer, exchange, response), () => {
+      exchange.onActivity(0)
+      exchange.onStream?.(true)
+    })
+    if (standbyEventId === undefined) return asked
+    return Effect.mapError(asked, (failure) => {
+      if (!isRefusalOfEvent(failure.reason)) return failure
+      // The next stream begins anew.
+      peer.session.standbyEventId = undefined
+      return {
+        reason: new McpError.StreamEnded({ resumable: false, cause: failure.reason }),
+        delivery: failure.delivery
+      }
+    })
+  })
 
 /** Opens the stream. It ends with `onFailure`, since nothing answers it. */
 export const open = (
@@ -108,34 +121,8 @@ export const open = (
   exchange: Exchange,
   context: Context.Context<never>
 ): Cancel => {
-  const { revision } = peer.session
-  const sessionId = revision === undefined ? undefined : peer.session.idFor(undefined, revision)
-  const request = HttpClientRequest.makeWith(
-    "GET",
-    peer.endpoint.url,
-    UrlParams.empty,
-    Option.none(),
-    peer.headers.forGet(sessionId, revision),
-    HttpBody.empty
-  )
   let isCancelled = false
-  const fiber = Effect.runForkWith(Context.merge(context, peer.overrides))(
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(restore(HttpPeer.execute(peer, request)), (response) => {
-        // A body that nobody began to read would keep its connection open.
-        let isTaken = false
-        const taking = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-          Effect.suspend(() => {
-            isTaken = true
-            return effect
-          })
-        return Effect.ensuring(
-          restore(Effect.suspend(() => read(peer, exchange, response, sessionId, taking))),
-          Effect.suspend(() => isTaken ? Effect.void : Body.discard(response))
-        )
-      })
-    )
-  )
+  const fiber = Effect.runForkWith(Context.merge(context, peer.overrides))(listen(peer, exchange))
   Fiber.runIn(fiber, peer.scope)
   fiber.addObserver((exit) => {
     if (isCancelled || exit._tag === "Success") return
