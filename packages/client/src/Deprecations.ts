@@ -8,6 +8,8 @@
 import { PeerText } from "@mcp-effect/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
 
 /**
  * A deprecated feature.
@@ -122,8 +124,8 @@ export const Noticed: Context.Reference<Set<Feature>> = Context.Reference<Set<Fe
 )
 
 /**
- * Logs a warning at the first use of a deprecated feature in a process. `detail` may come from a peer: it is escaped,
- * and at most 200 characters of it are logged.
+ * Logs a warning at the first use of a deprecated feature in a process. Where warnings are not logged, or the logger
+ * fails, it stays owed. `detail` may come from a peer: it is escaped, and at most 200 characters of it are logged.
  *
  * @category logging
  * @since 0.1.0
@@ -134,12 +136,14 @@ export const notice = (feature: Feature, detail?: string): Effect.Effect<void> =
     const noticed = yield* Noticed
     if (noticed.has(feature)) return
     const deprecation = registry.find((entry) => entry.feature === feature)
-    if (deprecation === undefined) return
+    if (deprecation === undefined || LogLevel.isGreaterThan(yield* References.MinimumLogLevel, "Warn")) return
+    // Spent before it is logged: who comes meanwhile, be it from inside the logger, neither waits nor repeats it.
     noticed.add(feature)
-    yield* Effect.logWarning(
+    const logged = Effect.logWarning(
       `${deprecation.name} is deprecated since MCP ${deprecation.since} (${deprecation.reference}); it keeps working `
         + `during its deprecation window. Earliest removal: ${deprecation.earliestRemoval}. `
         + `Migration: ${deprecation.migration}.`
         + (detail === undefined ? "" : ` ${PeerText.excerpt(detail)}`)
     )
+    yield* Effect.onError(logged, () => Effect.sync(() => noticed.delete(feature)))
   })

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies, verifiesPure } from "@mcp-effect/conformance/Verifies"
 import { Metadata, type Roots } from "@mcp-effect/protocol"
-import { Effect, SubscriptionRef } from "effect"
+import { Effect, Exit, Logger, References, SubscriptionRef } from "effect"
 import type { ClientOptions } from "../src/ClientOptions.ts"
 import * as Deprecations from "../src/Deprecations.ts"
 import * as CapturedLogs from "./CapturedLogs.ts"
@@ -142,6 +142,36 @@ describe("A notice", () => {
             assert.strictEqual(lines.filter(({ message }) => message.includes("is deprecated")).length, 2)
           })
         )
+      })
+  )
+
+  verifies(
+    ["DEP-05", "DEP-06", "DEP-09", "DEP-10", "DEP-11", "DEP-12"],
+    "is spent when a logger takes it, stays owed when none does, and makes nobody wait",
+    () =>
+      Effect.gen(function*() {
+        const noticed = new Set<Deprecations.Feature>()
+        const notice = Effect.provideService(Deprecations.notice("http-sse"), Deprecations.Noticed, noticed)
+        const logging = (log: () => void) => Logger.layer([Logger.make(log)])
+        // A level that lets no warning through, and a logger that fails as it would fail any other log call.
+        yield* Effect.provideService(notice, References.MinimumLogLevel, "Error")
+        const failed = yield* Effect.exit(Effect.provide(
+          notice,
+          logging(() => {
+            throw new Error("the device is closed")
+          })
+        ))
+        assert.isTrue(Exit.hasDies(failed))
+        assert.isEmpty(noticed)
+        // From inside the logger, and beside it, the notice in flight is not waited for and not repeated.
+        let taken = 0
+        const nested = logging(() => {
+          taken++
+          Effect.runSync(notice)
+        })
+        yield* Effect.provide(Effect.all([notice, notice], { concurrency: 2 }), nested)
+        assert.strictEqual(taken, 1)
+        assert.deepStrictEqual([...noticed], ["http-sse"])
       })
   )
 })
