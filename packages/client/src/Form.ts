@@ -34,7 +34,8 @@ export interface Content {
 export const defaults: (schema: Schema) => Content = FormContent.defaults
 
 /**
- * What is wrong with the value of one field, as a phrase such as `must be at least 1`; `undefined` where it fits.
+ * What is wrong with the value of one field, as a phrase such as `must be at least 1`; `undefined` where it fits. A
+ * `pattern` is held against once a client has asked its handler for a form that has one.
  *
  * @category guards
  * @since 0.1.0

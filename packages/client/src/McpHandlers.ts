@@ -46,7 +46,10 @@ export interface UrlElicitation {
   readonly revision: Revision.Facts
   readonly message: string
   readonly url: string
-  /** Names this elicitation in 2025-11-25; later revisions have none. */
+  /**
+   * Names this elicitation in 2025-11-25, also in `notifications/elicitation/complete`, which tells that the visit is
+   * over; later revisions have none.
+   */
   readonly elicitationId: string | undefined
   readonly meta: Json.JsonObject | undefined
 }

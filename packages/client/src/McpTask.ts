@@ -9,6 +9,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { RequestOptions } from "./ClientOptions.ts"
+import type { CheckedResult } from "./McpClient.ts"
 
 /**
  * The identifier of the extension. Declare it with `extensions: { [McpTask.extension]: {} }` to let modern servers
@@ -86,9 +87,10 @@ export interface McpTask {
   readonly updates: Stream.Stream<TaskState, McpError.McpError>
   /**
    * Waits for the result, and answers with the client's handlers what the server asks meanwhile. An interruption, or
-   * the end of its deadline, cancels the task on the server.
+   * the end of its deadline, cancels the task on the server. The result is held against the definition that the call
+   * went out under; a task that another client has started has none here.
    */
-  readonly await: (options?: RequestOptions) => Effect.Effect<ToolCall.CallToolResult, McpError.McpError>
+  readonly await: (options?: RequestOptions) => Effect.Effect<CheckedResult, McpError.McpError>
   /** Answers what the server asks; each key once (the extension only). */
   readonly answer: (responses: InputRequired.InputResponses) => Effect.Effect<void, McpError.McpError>
   /** Asks the server to cancel the task. It may end otherwise all the same. */

@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
 import { Json, Metadata, Revision } from "@mcp-effect/protocol"
 import { Context, Effect, Layer } from "effect"
+import * as Form from "../src/Form.ts"
 import * as McpClient from "../src/McpClient.ts"
 import type { FormElicitation, McpHandlers, UrlElicitation } from "../src/McpHandlers.ts"
 import * as Asking from "./Asking.ts"
@@ -141,7 +142,7 @@ describe("The elicitation capability", () => {
 
 describe("A form", () => {
   verifies(
-    ["ELI-01", "ELI-06", "ELI-13"],
+    ["ELI-01", "ELI-06", "ELI-10", "ELI-12"],
     "reaches the same handler in either era, with message, schema and defaults, and its answer the server",
     () =>
       Effect.gen(function*() {
@@ -245,6 +246,11 @@ describe("A form", () => {
       ["2024-02-29T23:59:59Z", "2024-01-01t00:00:00.5+05:30"],
       ["2024-02-29", "2024-02-29T24:00:00Z", "2024-02-29T10:00:00", "2023-02-29T10:00:00Z", "2024-01-01T00:00:00+99:00"]
     ],
+    [{ type: "string", pattern: "^[A-Z]{2}\\d+$" }, ["AB1", "ZZ042"], ["ab1", "AB", "AB1 "]],
+    [{ type: "string", pattern: "b" }, ["abc"], ["ac", ""]],
+    [{ type: "string", pattern: "^a+$", maxLength: 2, format: "x" }, ["aa"], ["aaa", "b"]],
+    // No expression of ECMA-262: it cannot be checked here, and the server checks for itself.
+    [{ type: "string", pattern: "(?i)a" }, ["anything"], [1]],
     [{ type: "string", format: "hostname" }, ["what the client does not know, it does not check"], [1]],
     [{ type: "number", minimum: -1.5, maximum: 2.5 }, [-1.5, 0, 2.5], [-1.6, 2.6, "1", true]],
     [{ type: "integer", minimum: 1, maximum: 3 }, [1, 3, 2.0], [0, 4, 1.5, "1"]],
@@ -291,6 +297,50 @@ describe("A form", () => {
             assert.strictEqual(sends, 1)
           }
         }
+      }),
+    60_000
+  )
+
+  verifies("ELI-09", "is held against its patterns by its handler as the client does it", () =>
+    Effect.gen(function*() {
+      const problems: Array<unknown> = []
+      const handlers: McpHandlers = {
+        elicitation: {
+          form: ({ requestedSchema }) =>
+            Effect.sync(() => {
+              problems.push(Form.problem(requestedSchema, { code: "7" }))
+              return { content: { code: "A7" } }
+            })
+        }
+      }
+      const asked = form({ code: { type: "string", pattern: "^[A-Z]" } })
+      assert.isDefined((yield* Asking.legacy(handlers, "elicitation/create", asked)).result)
+      assert.deepStrictEqual(problems, [{ field: "code", problem: "does not match the pattern asked for" }])
+    }))
+
+  verifies(
+    ["ELI-09", "SEC-10"],
+    "is held against patterns that would run for years elsewhere, in one second for the whole form",
+    () =>
+      Effect.gen(function*() {
+        const count = 40
+        const hostile = (pattern: string): Json.JsonObject =>
+          form(Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, { type: "string", pattern }])))
+        const filled = (text: string) =>
+          answering(Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, text])))
+        const millis = (handlers: McpHandlers, asked: Json.JsonObject) =>
+          Effect.gen(function*() {
+            const before = performance.now()
+            const reply = yield* Asking.legacy(handlers, "elicitation/create", asked)
+            return { reply, millis: performance.now() - before }
+          })
+        // Linear time: it is decided, and no budget is needed.
+        const linear = yield* millis(filled(`${"a".repeat(26)}!`), hostile("^(a+)+$"))
+        assert.deepStrictEqual(linear.reply.error, mismatch)
+        // What only backtracking can decide runs out of its time, which is never taken for a match.
+        const backtracking = yield* millis(filled("a".repeat(40)), hostile("^(?:(a+)+\\1b|a+)$"))
+        assert.deepStrictEqual(backtracking.reply.error, mismatch)
+        assert.isBelow(backtracking.millis, 10_000)
       }),
     60_000
   )

@@ -30,6 +30,8 @@ interface Stage {
   readonly reach: (server: Scripted.Server) => Effect.Effect<void>
   /** What the deadline fails with. */
   readonly deadline: "RequestTimeout" | "InputRequired"
+  /** What silence of the server comes to: an error, nothing, or that the call goes on without what was waited for. */
+  readonly silence: "RequestTimeout" | "HeaderMismatch" | "waits" | "goes on"
   /** What is sent because the call has ended; `id` is that of the request that was in flight. */
   readonly told: (end: End) => ReadonlyArray<unknown>
   /** How many handlers are interrupted. */
@@ -71,6 +73,8 @@ const modern = (handlers: Scripted.Handlers, options?: ClientOptions, transport?
     return { server, client, interrupted: () => 0 }
   })
 
+const listed = answer({ tools: ["work", "next"].map((name) => ({ name, inputSchema: { type: "object" } })) })
+
 const sent = (method: string, count = 1) => (server: Scripted.Server): Effect.Effect<void> =>
   Effect.andThen(server.until(() => server.sentOf(method).length >= count), Scripted.settled)
 
@@ -87,6 +91,39 @@ const legacyAsking = (kind: string) =>
     const server = yield* Scripted.legacy({ "tools/call": inTurn(never, answer(Asking.done)) }, { kind })
     const client = yield* Asking.connectQuietly(server, { handlers })
     return { server, client, interrupted }
+  })
+
+/** A legacy server that wants a page visited before its first call can succeed. */
+const visiting = (options: ClientOptions, interrupted: () => number = () => 0) =>
+  Effect.gen(function*() {
+    const page = { mode: "url", message: "Pay", url: "https://pay.example", elicitationId: "e-1" }
+    const required: Scripted.Handler = ({ error }) => error(-32042, "Visit it", { elicitations: [page] })
+    const server = yield* Scripted.legacy({ "tools/call": inTurn(required, answer(Asking.done)) }, { kind: "stdio" })
+    const client = yield* Asking.connectQuietly(server, options)
+    return { server, client, interrupted }
+  })
+
+/** A server of 2025-11-25 whose calls become a task that is done, but whose result is not told. */
+const coreTask = (kind: string) =>
+  Effect.gen(function*() {
+    const { handlers, interrupted } = pondering()
+    const made = yield* TaskServer.legacy({
+      taskSupport: "optional",
+      call: inTurn(answer({ task: TaskServer.core("working") }), answer(Asking.done)),
+      more: {
+        "tools/list": answer({
+          tools: ["work", "next"].map((name) => ({
+            name,
+            inputSchema: { type: "object" },
+            execution: { taskSupport: name === "work" ? "required" : "forbidden" }
+          }))
+        }),
+        "tasks/result": never
+      },
+      kind,
+      client: { handlers }
+    })
+    return { ...made, interrupted }
   })
 
 /** A server whose first call becomes a task, and whose later calls are answered. */
@@ -110,6 +147,7 @@ const stages: ReadonlyArray<Stage> = [
       }),
     reach: sent("server/discover"),
     deadline: "RequestTimeout",
+    silence: "waits",
     told: () => [],
     handlers: 0
   },
@@ -123,6 +161,7 @@ const stages: ReadonlyArray<Stage> = [
       ),
     reach: sent("tools/list"),
     deadline: "RequestTimeout",
+    silence: "goes on",
     told: () => [],
     handlers: 0
   },
@@ -131,6 +170,7 @@ const stages: ReadonlyArray<Stage> = [
     open: () => modern({ "tools/call": inTurn(never, answer(Asking.done)) }),
     reach: sent("tools/call"),
     deadline: "RequestTimeout",
+    silence: "RequestTimeout",
     told: (end) => [cancelled(end, "mine")],
     handlers: 0
   },
@@ -144,6 +184,7 @@ const stages: ReadonlyArray<Stage> = [
       }),
     reach: sent("tools/call"),
     deadline: "InputRequired",
+    silence: "waits",
     told: () => [],
     handlers: 1
   },
@@ -152,6 +193,7 @@ const stages: ReadonlyArray<Stage> = [
     open: () => legacyAsking("stdio"),
     reach: asked,
     deadline: "RequestTimeout",
+    silence: "waits",
     told: (end) => [
       { id: "q", error: { code: -32603, message: "Cancelled" } },
       cancelled(end, "mine")
@@ -163,6 +205,7 @@ const stages: ReadonlyArray<Stage> = [
     open: () => legacyAsking("streamable-http"),
     reach: asked,
     deadline: "RequestTimeout",
+    silence: "waits",
     told: (end) => [cancelled(end, "mine")],
     handlers: 1
   },
@@ -175,6 +218,7 @@ const stages: ReadonlyArray<Stage> = [
       ),
     reach: sent("tools/call", 2),
     deadline: "RequestTimeout",
+    silence: "RequestTimeout",
     told: (end) => [cancelled(end, "second")],
     handlers: 0
   },
@@ -192,14 +236,82 @@ const stages: ReadonlyArray<Stage> = [
       }),
     reach: sent("tools/call", 2),
     deadline: "InputRequired",
+    silence: "waits",
     told: () => [],
     handlers: 0
+  },
+  {
+    name: "while the list is read anew after -32020",
+    open: () =>
+      modern(
+        {
+          "tools/list": inTurn(listed, never, listed),
+          "tools/call": inTurn(({ error }) => error(-32020, "mismatch", undefined, 400), answer(Asking.done))
+        },
+        {},
+        { kind: "streamable-http" }
+      ),
+    reach: sent("tools/list", 2),
+    deadline: "RequestTimeout",
+    silence: "HeaderMismatch",
+    told: () => [],
+    handlers: 0
+  },
+  {
+    name: "while a page is to be visited",
+    open: () => {
+      let interrupted = 0
+      const url = () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++))
+      return visiting({ handlers: { elicitation: { url } } }, () => interrupted)
+    },
+    reach: sent("tools/call"),
+    deadline: "InputRequired",
+    silence: "waits",
+    told: () => [],
+    handlers: 1
+  },
+  {
+    name: "while a visit is not over",
+    open: () =>
+      visiting({
+        handlers: { elicitation: { url: () => Effect.succeed(true) } },
+        onInputRequiredWait: () => Effect.as(Effect.sleep("1 hour"), "wait")
+      }),
+    reach: sent("tools/call"),
+    deadline: "InputRequired",
+    silence: "waits",
+    told: () => [],
+    handlers: 0
+  },
+  {
+    name: "while the result of its core task is awaited",
+    open: () => coreTask("stdio"),
+    reach: sent("tasks/result"),
+    deadline: "RequestTimeout",
+    silence: "waits",
+    told: () => [cancelled("interrupt", "result"), taskCancelled],
+    handlers: 0
+  },
+  {
+    name: "in a handler of its core task, on the stream of the result",
+    open: () => coreTask("streamable-http"),
+    reach: (server) =>
+      Effect.gen(function*() {
+        const result = yield* server.take("tasks/result")
+        result.ask("q", "elicitation/create", form)
+        yield* Scripted.settled
+      }),
+    deadline: "RequestTimeout",
+    silence: "waits",
+    told: () => [cancelled("interrupt", "result"), taskCancelled],
+    handlers: 1
   },
   {
     name: "between two polls of its task",
     open: () => task([TaskServer.working({ pollIntervalMs: 3_600_000 })]),
     reach: sent("tasks/get"),
     deadline: "RequestTimeout",
+    silence: "waits",
     told: () => [taskCancelled],
     handlers: 0
   },
@@ -208,6 +320,7 @@ const stages: ReadonlyArray<Stage> = [
     open: () => task([never]),
     reach: sent("tasks/get"),
     deadline: "RequestTimeout",
+    silence: "waits",
     told: () => [cancelled("interrupt", "poll"), taskCancelled],
     handlers: 0
   },
@@ -225,6 +338,7 @@ const stages: ReadonlyArray<Stage> = [
       }),
     reach: sent("tasks/get"),
     deadline: "RequestTimeout",
+    silence: "waits",
     told: () => [taskCancelled],
     handlers: 1
   }
@@ -238,13 +352,15 @@ const summary = (server: Scripted.Server) => (entry: Scripted.Sent): unknown => 
   }
   const names = new Map<unknown, string>([
     [server.sentOf("tools/call")[1]?.id, "second"],
-    [server.sentOf("tasks/get")[0]?.id, "poll"]
+    [server.sentOf("tasks/get")[0]?.id, "poll"],
+    [server.sentOf("tasks/result")[0]?.id, "result"]
   ])
   const { requestId, ...rest } = entry.content
   if (requestId === undefined) return { method: entry.method, params: rest }
   const name = names.get(requestId) ?? requestId
-  // Why a poll is not waited for any more concerns nobody.
-  return { method: entry.method, params: name === "poll" ? { requestId: name } : { requestId: name, ...rest } }
+  // Why a task is not asked about any more concerns nobody.
+  const isAboutTask = name === "poll" || name === "result"
+  return { method: entry.method, params: isAboutTask ? { requestId: name } : { requestId: name, ...rest } }
 }
 
 const asText = (value: unknown): string => JSON.stringify(value)
@@ -306,6 +422,28 @@ describe("A call that is ended early", () => {
           }
         }),
       30_000
+    )
+  }
+
+  for (const stage of stages) {
+    verifies(
+      ["TMO-01", "PAIN-4", "MRT-09"],
+      `${stage.name}: the server is silent for longer than it may be`,
+      () =>
+        Effect.gen(function*() {
+          const { client, server } = yield* stage.open()
+          const fiber = yield* Asking.start(client.callTool("work", {}, { idleTimeout: "1 second" }))
+          yield* stage.reach(server)
+          yield* TestClock.adjust("999 millis")
+          assert.isUndefined(fiber.pollUnsafe())
+          yield* TestClock.adjust("4 seconds")
+          yield* Scripted.settled
+          if (stage.silence === "waits") return assert.isUndefined(fiber.pollUnsafe())
+          const exit = yield* Fiber.await(fiber)
+          const reason = Option.getOrUndefined(Exit.findErrorOption(exit))?.reason
+          assert.strictEqual(reason?._tag ?? "goes on", stage.silence)
+          if (reason?._tag === "RequestTimeout") assert.deepStrictEqual([reason.kind, reason.millis], ["idle", 1_000])
+        })
     )
   }
 

@@ -495,6 +495,53 @@ describe("A server that only wants to be asked again", () => {
   )
 })
 
+describe("A round that is made by hand", () => {
+  verifies(
+    ["MRT-15", "MRT-04"],
+    "is told what is asked, and goes on with its own answers and state, which belong to it alone",
+    () =>
+      Effect.gen(function*() {
+        for (const { method, params, result } of operations) {
+          const { client, sends } = yield* scripted(method, [
+            answer(inputRequired({ q: form() }, "1")),
+            answer(inputRequired({ p: form() })),
+            answer(result)
+          ], { handlers: {} })
+          const first = inputRequiredOf(yield* Effect.flip(client.request(method, params, Schema.Unknown)))
+          assert.deepStrictEqual<unknown>([first.inputRequests, first.requestState], [{ q: form() }, "1"])
+          const given = { inputResponses: { q: { action: "decline" } }, requestState: first.requestState }
+          const second = yield* Effect.flip(client.request(method, { ...params, ...given }, Schema.Unknown))
+          const required = inputRequiredOf(second)
+          assert.deepStrictEqual<unknown>([required.inputRequests, required.requestState], [{ p: form() }, undefined])
+          assert.deepStrictEqual(required.requestParams, params)
+          assert.deepStrictEqual<unknown>(yield* client.request(method, params, Schema.Unknown), result)
+          assert.deepStrictEqual(sends().map(({ content }) => content), [params, { ...params, ...given }, params])
+        }
+      })
+  )
+
+  verifies(
+    ["MRT-15", "MRT-03"],
+    "is followed by rounds of the client that carry nothing of it",
+    () =>
+      Effect.gen(function*() {
+        const { client, sends } = yield* scripted("tools/call", [
+          answer(inputRequired({ q: form("Next?") })),
+          waiting("3"),
+          answer(done)
+        ], { onInputRequiredWait: () => Effect.succeed("retry") })
+        const own = { name: "work", arguments: {} }
+        const given = { ...own, inputResponses: { old: { action: "decline" } }, requestState: "old" }
+        yield* client.request("tools/call", given, Schema.Unknown)
+        assert.deepStrictEqual<unknown>(sends().map(({ content }) => content), [
+          given,
+          { ...own, inputResponses: { q: { action: "accept", content: { name: "Next?" } } } },
+          { ...own, requestState: "3" }
+        ])
+      })
+  )
+})
+
 describe("resume", () => {
   verifies(
     ["MRT-07", "MRT-08"],
@@ -662,7 +709,7 @@ describe("What else becomes of a round", () => {
             "stdio"
           )
           const error = yield* Effect.flip(client.callTool("query"))
-          assert.strictEqual(error.reason._tag, "ConnectionClosed")
+          assert.strictEqual(error.reason._tag, "AmbiguousDelivery")
           assert.strictEqual(sends().length, at + 1)
           yield* client.callTool("other")
           // What belonged to the call that was lost stays with it.
@@ -723,11 +770,12 @@ describe("-32042 of 2025-11-25", () => {
   const onLegacy = Effect.fnUntraced(function*(
     answers: ReadonlyArray<Scripted.Handler>,
     handlers: McpHandlers,
-    version: Asking.LegacyVersion = "2025-11-25"
+    version: Asking.LegacyVersion = "2025-11-25",
+    options?: ClientOptions
   ) {
     const server = yield* Scripted.legacy({ "tools/call": inTurn(...answers) }, { version })
-    const client = yield* Asking.connectQuietly(server, { handlers })
-    return { client, sends: () => server.sentOf("tools/call") }
+    const client = yield* Asking.connectQuietly(server, { handlers, ...options })
+    return { client, server, sends: () => server.sentOf("tools/call") }
   })
 
   verifies(
@@ -737,13 +785,114 @@ describe("-32042 of 2025-11-25", () => {
       Effect.gen(function*() {
         const { handlers, visited } = visiting(() => true)
         const { client, sends } = yield* onLegacy([required(visit("a"), visit("b")), answer(done)], handlers)
-        assert.deepStrictEqual<unknown>(yield* client.callTool("work", { a: 1 }), done)
+        const call = yield* Asking.start(client.callTool("work", { a: 1 }))
+        yield* Scripted.settled
         assert.deepStrictEqual(visited, ["https://auth.example/a", "https://auth.example/b"])
+        // The server need not tell when the visits are over.
+        yield* TestClock.adjust(499)
+        assert.strictEqual(sends().length, 1)
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(call), done)
         assert.deepStrictEqual(sends().map(({ content }) => content), [
           { name: "work", arguments: { a: 1 } },
           { name: "work", arguments: { a: 1 } }
         ])
         assert.notStrictEqual(sends()[0]?.id, sends()[1]?.id)
+      })
+  )
+
+  const completed = (server: Scripted.Server, elicitationId: unknown) =>
+    Effect.andThen(
+      Effect.sync(() =>
+        server.links[0]?.notify("notifications/elicitation/complete", JSON.parse(JSON.stringify({ elicitationId })))
+      ),
+      Scripted.settled
+    )
+
+  verifies(
+    "ELI-03",
+    "makes the request again as soon as the server has told that every visit is over, be it before the user says so",
+    () =>
+      Effect.gen(function*() {
+        const { handlers } = visiting(() => true)
+        const { client, sends, server } = yield* onLegacy([
+          required(visit("a"), visit("b")),
+          required(visit("c"), visit("d")),
+          answer(done)
+        ], handlers)
+        const call = yield* Asking.start(client.callTool("work"))
+        yield* Scripted.settled
+        // Of others, of nothing, and of one alone: it goes on waiting.
+        for (const id of ["z", undefined, 7, "a", "a"]) yield* completed(server, id)
+        assert.strictEqual(sends().length, 1)
+        yield* completed(server, "b")
+        assert.strictEqual(sends().length, 2)
+        yield* completed(server, "c")
+        assert.strictEqual(sends().length, 2)
+        yield* completed(server, "d")
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(call), done)
+
+        let early: Scripted.Server | undefined
+        const slow: McpHandlers = {
+          elicitation: {
+            url: () => Effect.as(Effect.suspend(() => early === undefined ? Effect.void : completed(early, "a")), true)
+          }
+        }
+        const second = yield* onLegacy([required(visit("a")), answer(done)], slow)
+        early = second.server
+        assert.deepStrictEqual<unknown>(yield* second.client.callTool("work"), done)
+      })
+  )
+
+  verifies(
+    ["ELI-03", "MRT-17"],
+    "asks for no page twice, and waits longer each time it is named again, as the host decides",
+    () =>
+      Effect.gen(function*() {
+        const { handlers, visited } = visiting(() => true)
+        const { client, sends } = yield* onLegacy([required(visit("a"))], handlers)
+        const call = yield* Asking.start(client.callTool("work"))
+        yield* Scripted.settled
+        const times = [0]
+        for (let time = 500; time <= 250_000; time += 500) {
+          yield* TestClock.adjust(500)
+          if (sends().length > times.length) times.push(time)
+        }
+        yield* Effect.flip(Fiber.join(call))
+        assert.deepStrictEqual(
+          times,
+          [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500, 63_500, 123_500, 183_500, 243_500]
+        )
+        assert.deepStrictEqual(visited, ["https://auth.example/a"])
+
+        const waits: Array<unknown> = []
+        const steered = yield* onLegacy([required(visit("a"))], handlers, "2025-11-25", {
+          onInputRequiredWait: ({ delayMillis, method, round }) =>
+            Effect.sync(() => {
+              waits.push([method, round, delayMillis])
+              return round === 0 ? "retry" : "cancel"
+            })
+        })
+        const { reason } = yield* Effect.flip(steered.client.callTool("work"))
+        assert.isTrue(reason._tag === "InputRequired" && reason.problem === "stopped")
+        assert.deepStrictEqual(waits, [["tools/call", 0, 500], ["tools/call", 1, 1_000]])
+        assert.strictEqual(steered.sends().length, 2)
+      })
+  )
+
+  verifies(
+    ["ELI-03", "MRT-09"],
+    "waits no longer than the call may take",
+    () =>
+      Effect.gen(function*() {
+        const { handlers } = visiting(() => true)
+        const { client, sends } = yield* onLegacy([required(visit("a")), answer(done)], handlers)
+        const call = yield* Asking.start(client.callTool("work", {}, { deadline: 300 }))
+        yield* Scripted.settled
+        yield* TestClock.adjust(300)
+        const { reason } = yield* Effect.flip(Fiber.join(call))
+        assert.isTrue(reason._tag === "InputRequired" && reason.problem === "deadline")
+        assert.strictEqual(sends().length, 1)
       })
   )
 
@@ -770,7 +919,15 @@ describe("-32042 of 2025-11-25", () => {
   verifies("ELI-03", "ends after ten rounds with the error", () =>
     Effect.gen(function*() {
       const { handlers, visited } = visiting(() => true)
-      const { client, sends } = yield* onLegacy([required(visit("a"))], handlers)
+      let page = 0
+      const { client, sends } = yield* onLegacy(
+        [(sent) => required(visit(`p${page++}`))(sent)],
+        handlers,
+        "2025-11-25",
+        {
+          onInputRequiredWait: () => Effect.succeed("retry")
+        }
+      )
       const { reason } = yield* Effect.flip(client.callTool("work"))
       assert.strictEqual(reason._tag, "ServerError")
       assert.deepStrictEqual([visited.length, sends().length], [10, 11])

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
 import { Json, Metadata } from "@mcp-effect/protocol"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import type { McpHandlers } from "../src/McpHandlers.ts"
 import * as Asking from "./Asking.ts"
 import * as Scripted from "./ScriptedTransport.ts"
@@ -198,6 +198,75 @@ describe("A core task", () => {
           assert.strictEqual(error.reason._tag, "InvalidRequest")
           assert.notInclude(server.methods(), "tasks/update")
         }
+      })
+  )
+
+  verifies(
+    ["PRG-01", "TAS-10"],
+    "tells its progress under the token of its call, after that was answered, until it is done",
+    () =>
+      Effect.gen(function*() {
+        for (const token of [undefined, "mine"]) {
+          for (const kind of ["stdio", "streamable-http"]) {
+            const seen: Array<number> = []
+            const { client, server } = yield* legacy({
+              get: [working(), answer(core("completed"))],
+              call: never,
+              more: { "tasks/result": never },
+              kind
+            })
+            const onProgress = ({ progress }: { readonly progress: number }) =>
+              Effect.andThen(Effect.yieldNow, Effect.sync(() => void seen.push(progress)))
+            const options = token === undefined ? { onProgress } : { onProgress, meta: { progressToken: token } }
+            const fiber = yield* Asking.start(client.callTool("long", {}, options))
+            const call = yield* server.take("tools/call")
+            const sent = server.sentOf("tools/call")[0]?.meta["progressToken"]
+            if (token !== undefined) assert.strictEqual(sent, token)
+            const tell = (request: Scripted.Received, progress: number, progressToken: unknown = sent) =>
+              request.notify("notifications/progress", { progressToken, progress })
+            tell(call, 1)
+            call.result({ task: core("working") })
+            yield* pass(1_000)
+            const blocked = yield* server.take("tasks/result")
+            tell(blocked, 2)
+            tell(blocked, 99, "of another")
+            tell(blocked, 3)
+            blocked.result(told)
+            assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), told)
+            assert.deepStrictEqual(seen, [1, 2, 3])
+            // It is over.
+            const next = yield* Asking.start(client.request("prompts/get", { name: "p" }, Schema.Unknown))
+            yield* Scripted.settled
+            server.links[0]?.notify("notifications/progress", { progressToken: String(sent), progress: 4 })
+            yield* Scripted.settled
+            assert.deepStrictEqual(seen, [1, 2, 3])
+            yield* Fiber.interrupt(next)
+          }
+        }
+      })
+  )
+
+  verifies(
+    ["PRG-01", "TAS-03"],
+    "tells its progress to whoever has started it, and no longer once the call has failed",
+    () =>
+      Effect.gen(function*() {
+        const seen: Array<number> = []
+        const { client, server } = yield* legacy({
+          call: inTurn(answer({ task: core("working") }), ({ error }) => error(-32603, "no")),
+          get: [working()]
+        })
+        const options = {
+          onProgress: ({ progress }: { readonly progress: number }) => Effect.sync(() => void seen.push(progress))
+        }
+        yield* client.startTool("long", {}, options)
+        yield* Effect.flip(client.startTool("long", {}, options))
+        for (const { meta } of server.sentOf("tools/call")) {
+          const progressToken = String(meta["progressToken"])
+          server.links[0]?.notify("notifications/progress", { progressToken, progress: seen.length + 1 })
+        }
+        yield* Scripted.settled
+        assert.deepStrictEqual(seen, [1])
       })
   )
 

@@ -2,6 +2,8 @@
  * Forms: their defaults, and whether an answer fits them (2026-07-28 client/elicitation, Requested schema).
  */
 import type { Elicitation, Json } from "@mcp-effect/protocol"
+import * as Effect from "effect/Effect"
+import type * as FormPatterns from "./FormPatterns.ts"
 
 type RequestedSchema = Elicitation.ElicitRequestFormParams["requestedSchema"]
 type Content = { readonly [field: string]: Elicitation.ElicitValue }
@@ -60,10 +62,30 @@ const choices = (field: Elicitation.PrimitiveSchemaDefinition): ReadonlyArray<st
   return "anyOf" in field.items ? field.items.anyOf.map((choice) => choice.const) : field.items.enum
 }
 
+// What holds texts against patterns is large and seldom needed.
+let patternEngine: typeof FormPatterns | undefined
+
+/** Has the patterns of a form checked from now on, if it has any. */
+export const prepare = (schema: RequestedSchema): Effect.Effect<void> =>
+  patternEngine !== undefined || !fields(schema).some(([, field]) => "pattern" in field)
+    ? Effect.void
+    : Effect.map(Effect.promise(() => import("./FormPatterns.ts")), (loaded) => {
+      patternEngine = loaded
+    })
+
+const newPatterns = (): FormPatterns.FormPatterns | undefined =>
+  patternEngine === undefined ? undefined : new patternEngine.FormPatterns()
+
 /** What is wrong with the value of one field, if something is. */
 export const fieldProblem = (
   field: Elicitation.PrimitiveSchemaDefinition,
   value: unknown
+): string | undefined => fieldProblemWithin(field, value, newPatterns)
+
+const fieldProblemWithin = (
+  field: Elicitation.PrimitiveSchemaDefinition,
+  value: unknown,
+  patterns: () => FormPatterns.FormPatterns | undefined
 ): string | undefined => {
   const allowed = choices(field)
   switch (field.type) {
@@ -85,12 +107,12 @@ export const fieldProblem = (
     case "string": {
       if (typeof value !== "string") return "must be a text"
       if (allowed !== undefined) return allowed.includes(value) ? undefined : "is not one of the values offered"
-      if (!("minLength" in field) && !("maxLength" in field) && !("format" in field)) return undefined
-      const { format, maxLength, minLength } = field as Elicitation.StringSchema
+      const { format, maxLength, minLength, pattern } = field as Elicitation.StringSchema
       if (minLength !== undefined && characters(value) < minLength) return `needs at least ${minLength} characters`
       if (maxLength !== undefined && characters(value) > maxLength) return `takes at most ${maxLength} characters`
       const conforms = format === undefined ? undefined : formats.get(format)
-      return conforms === undefined || conforms(value) ? undefined : `is not a valid ${format}`
+      if (conforms !== undefined && !conforms(value)) return `is not a valid ${format}`
+      return pattern === undefined ? undefined : patterns()?.problem(pattern, value)
     }
   }
 }
@@ -108,10 +130,12 @@ export const problem = (
   for (const [field, value] of Object.entries(content)) {
     if (!multiSelect && Array.isArray(value)) return { field, problem: "must not be a list in this revision" }
   }
+  let patterns: FormPatterns.FormPatterns | undefined
+  const shared = (): FormPatterns.FormPatterns | undefined => patterns ??= newPatterns()
   for (const [name, field] of fields(schema)) {
     const value = Object.hasOwn(content, name) ? content[name] : undefined
     if (value === undefined) continue
-    const found = fieldProblem(field, value)
+    const found = fieldProblemWithin(field, value, shared)
     if (found !== undefined) return { field: name, problem: found }
   }
   return undefined

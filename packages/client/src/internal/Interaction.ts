@@ -22,6 +22,7 @@ import * as Deprecations from "../Deprecations.ts"
 import { type McpHandlers, SamplingRejected } from "../McpHandlers.ts"
 import * as FormContent from "./FormContent.ts"
 import * as SamplingHistory from "./SamplingHistory.ts"
+import { Visits } from "./Visits.ts"
 
 /** Why something was not answered. `message` is ours, constant, and all that a server hears. */
 export interface Refusal {
@@ -39,6 +40,8 @@ export interface Interaction {
     params: Json.JsonObject | undefined,
     revision: Revision.Facts
   ) => Effect.Effect<Json.JsonObject, Refusal>
+  /** The pages that the user was asked to visit. */
+  readonly visits: Visits
   /** The roots whenever they change, where they are given as something that changes. */
   readonly rootsChanges: Stream.Stream<unknown> | undefined
 }
@@ -46,7 +49,7 @@ export interface Interaction {
 /** The code is that of the protocol (client/sampling, Error handling). */
 const rejected: Refusal = { kind: "rejected", code: -1, message: "User rejected sampling request" }
 
-const unhandled = (method: string): Refusal => ({
+export const unhandled = (method: string): Refusal => ({
   kind: "unhandled",
   code: ErrorCode.MethodNotFound,
   message: `Method not found: ${method}`
@@ -168,14 +171,15 @@ export const make = <R>(
         return Effect.fail(malformed("Fields with several values are not supported in this revision"))
       }
       const asked = () =>
-        form({
-          server,
-          revision,
-          message: request.message,
-          requestedSchema: schema,
-          defaults: FormContent.defaults(schema),
-          meta: request._meta
-        })
+        Effect.flatMap(FormContent.prepare(schema), () =>
+          form({
+            server,
+            revision,
+            message: request.message,
+            requestedSchema: schema,
+            defaults: FormContent.defaults(schema),
+            meta: request._meta
+          }))
       return Effect.flatMap(ask("Elicitation", asked, elicitationFailed), (answer) => {
         const { _meta, action, content: given } = answer
         const meta = _meta === undefined ? undefined : { _meta }
@@ -342,6 +346,7 @@ export const make = <R>(
             return Effect.fail(unhandled(method))
         }
       },
+      visits: new Visits(),
       // The first is what they are now.
       rootsChanges: SubscriptionRef.isSubscriptionRef(roots)
         ? Stream.drop(SubscriptionRef.changes(roots), 1)

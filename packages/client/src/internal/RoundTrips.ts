@@ -2,7 +2,7 @@
  * Multi round-trip requests (2026-07-28 basic/patterns/mrtr): a server answers that it needs something first, and the
  * request is sent again with it.
  */
-import { type InputRequired, Json, McpError, type Revision } from "@mcp-effect/protocol"
+import { type Elicitation, type InputRequired, Json, McpError, type Revision } from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { InputRequiredWait } from "../ClientOptions.ts"
@@ -15,6 +15,9 @@ export const maxRounds = 10
 // The protocol sets no pace for a server that only wants to be asked again later.
 const firstWaitMillis = 500
 const longestWaitMillis = 5_000
+
+// A person may take minutes about a page, and not every server tells of its end.
+const longestVisitMillis = 60_000
 
 /** What all rounds of one request share. */
 export interface Trip {
@@ -34,12 +37,19 @@ export interface Trip {
 
 type Problem = McpError.InputRequired["problem"]
 
+/** A caller who makes a round by hand gives its answers and state, which belong to that round alone. */
+const ownParams = ({ params }: Trip): Json.JsonObject => {
+  if (!Object.hasOwn(params, "inputResponses") && !Object.hasOwn(params, "requestState")) return params
+  const { inputResponses: _, requestState: __, ...own } = params
+  return own
+}
+
 const fail = (trip: Trip, asked: McpError.InputRequired, problem: Problem): Effect.Effect<never, McpError.McpError> =>
   Effect.fail(McpError.make(
     new McpError.InputRequired({
       problem,
       requestMethod: trip.method,
-      requestParams: trip.params,
+      requestParams: ownParams(trip),
       inputRequests: asked.inputRequests,
       requestState: asked.requestState,
       result: asked.result
@@ -89,17 +99,14 @@ const answerAll = (
       Object.fromEntries(responses)
   )
 
-/** Waits until a server that only wants to be asked again may be asked, unless the host decides otherwise. */
-const pause = (
+/** Lets `delay` milliseconds pass by `sleep`, unless the host decides otherwise. */
+const paced = (
   trip: Trip,
   asked: McpError.InputRequired,
-  wait: number,
-  round: number
+  round: number,
+  delay: number,
+  sleep: Effect.Effect<void, McpError.McpError>
 ): Effect.Effect<void, McpError.McpError> => {
-  const delay = Math.min(firstWaitMillis * 2 ** wait, longestWaitMillis)
-  const sleep = Effect.suspend(() =>
-    trip.now() + delay > trip.deadlineAt ? fail(trip, asked, "deadline") : Effect.sleep(delay)
-  )
   if (trip.onWait === undefined) return sleep
   return Effect.flatMap(
     trip.onWait({
@@ -116,6 +123,20 @@ const pause = (
       return trip.now() > trip.deadlineAt ? fail(trip, asked, "deadline") : Effect.void
     }
   )
+}
+
+/** Waits until a server that only wants to be asked again may be asked. */
+const pause = (
+  trip: Trip,
+  asked: McpError.InputRequired,
+  wait: number,
+  round: number
+): Effect.Effect<void, McpError.McpError> => {
+  const delay = Math.min(firstWaitMillis * 2 ** wait, longestWaitMillis)
+  const sleep = Effect.suspend(() =>
+    trip.now() + delay > trip.deadlineAt ? fail(trip, asked, "deadline") : Effect.sleep(delay)
+  )
+  return paced(trip, asked, round, delay, sleep)
 }
 
 /**
@@ -136,26 +157,49 @@ export const next = (
     trip,
     asked,
     isPause(asked)
-      ? Effect.as(pause(trip, asked, waits, round), { ...trip.params, ...state })
+      ? Effect.as(pause(trip, asked, waits, round), { ...ownParams(trip), ...state })
       : Effect.map(
         answerAll(trip, asked, asked.inputRequests as InputRequired.InputRequests),
-        (inputResponses) => ({ ...trip.params, inputResponses, ...state })
+        (inputResponses) => ({ ...ownParams(trip), inputResponses, ...state })
       )
   )
 }
 
-/** Asks the user to visit pages, one by one; gives whether each was agreed to. */
+/**
+ * Asks the user to visit pages, one by one, and gives them time for it: until the server tells that all of them are
+ * done, which it need not (2025-11-25 client/elicitation), or for a while that grows with each of these waits. Gives the
+ * ids of the pages that were agreed to so far, or `undefined` where one was not.
+ */
 export const visitAll = (
   trip: Trip,
-  elicitations: ReadonlyArray<Json.JsonObject>
-): Effect.Effect<boolean, McpError.McpError> => {
-  const visits = Effect.map(
-    Effect.forEach(elicitations, (params) => trip.interaction.answer("elicitation/create", params, trip.revision)),
-    (answers) => answers.every((answer) => answer["action"] === "accept")
-  )
+  elicitations: ReadonlyArray<Elicitation.ElicitRequestURLParams>,
+  agreed: ReadonlySet<string>,
+  wait: number,
+  round: number
+): Effect.Effect<ReadonlySet<string> | undefined, McpError.McpError> => {
+  const { interaction, method, params, revision } = trip
+  const asked = new McpError.InputRequired({ problem: "unanswered", requestMethod: method, requestParams: params })
+  const ids = elicitations.flatMap(({ elicitationId }) => elicitationId === undefined ? [] : [elicitationId])
+  // A page that was agreed to is not done yet, when the server names it once more.
+  const isNew = ({ elicitationId }: Elicitation.ElicitRequestURLParams): boolean =>
+    elicitationId === undefined || !agreed.has(elicitationId)
+  const agreement = Effect.forEach(elicitations.filter(isNew), (elicitation) =>
+    Effect.filterOrFail(
+      interaction.answer("elicitation/create", { ...elicitation }, revision),
+      (answer) => answer["action"] === "accept"
+    ))
+  const delay = Math.min(firstWaitMillis * 2 ** wait, longestVisitMillis)
   return inTime(
     trip,
-    new McpError.InputRequired({ problem: "unanswered", requestMethod: trip.method, requestParams: trip.params }),
-    Effect.catch(visits, () => Effect.succeed(false))
+    asked,
+    interaction.visits.follow(ids, (over) =>
+      Effect.matchEffect(agreement, {
+        onFailure: () => Effect.succeed(undefined),
+        onSuccess: () =>
+          Effect.as(
+            Effect.raceFirst(over, paced(trip, asked, round, delay, Effect.sleep(delay))),
+            new Set([...agreed, ...ids])
+          )
+      }))
   )
 }

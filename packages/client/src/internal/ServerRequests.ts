@@ -5,7 +5,7 @@ import { type Envelope, ErrorCode, Json, type McpError, Metadata, PeerText, type
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { Interaction } from "./Interaction.ts"
+import { type Interaction, unhandled } from "./Interaction.ts"
 import type { InFlight } from "./Pending.ts"
 import type { Requests } from "./Requests.ts"
 
@@ -33,16 +33,20 @@ export class ServerRequests {
   private readonly clock: Clock.Clock
   private readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   private readonly interaction: Interaction
+  /** Whether the server has a way to ask for more than a ping. */
+  private readonly serves: () => boolean
   private readonly active = new Map<Envelope.RequestId, Fiber.Fiber<void> | undefined>()
 
   constructor(
     clock: Clock.Clock,
     fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
-    interaction: Interaction
+    interaction: Interaction,
+    serves: () => boolean
   ) {
     this.clock = clock
     this.fork = fork
     this.interaction = interaction
+    this.serves = serves
   }
 
   /**
@@ -61,7 +65,12 @@ export class ServerRequests {
     }
     const isPing = request.method === "ping"
     const release = isPing ? () => {} : origin === undefined ? requests.holdAll() : origin.hold()
-    const outcome = (isPing ? ping : this.interaction.answer(request.method, request.params, revision)).pipe(
+    const answer = isPing
+      ? ping
+      : this.serves()
+      ? this.interaction.answer(request.method, request.params, revision)
+      : Effect.fail(unhandled(request.method))
+    const outcome = answer.pipe(
       Effect.match({
         onSuccess: (result): Envelope.Reply["outcome"] => ({ _tag: "Result", result: relatedTo(request, result) }),
         onFailure: ({ code, message }): Envelope.Reply["outcome"] => ({
@@ -100,8 +109,9 @@ export class ServerRequests {
     else if (!isPing) requests.onAllGivenUp(() => this.giveUp(request, requests, revision, fiber))
   }
 
-  /** A server may take back what it asks (2025-11-25 basic/utilities/cancellation). */
+  /** A server may take back what it asks (2025-11-25 basic/utilities/cancellation), or tell that it is done. */
   onNotification(notification: Envelope.Notification): void {
+    this.interaction.visits.onNotification(notification)
     if (notification.method !== "notifications/cancelled") return
     const id = notification.params?.["requestId"]
     if (typeof id === "string" || typeof id === "number") this.active.get(id)?.interruptUnsafe()

@@ -12,8 +12,8 @@ import { maxRounds } from "./RoundTrips.ts"
 import type { Session } from "./Session.ts"
 import type { TaskRequests } from "./TaskRequests.ts"
 
-/** How many tasks the answers are remembered of; the oldest go first. */
-const capacity = 4_096
+/** How many tasks something is remembered of; the oldest go first. */
+export const capacity = 4_096
 
 class Answers {
   /** What a key was answered with and the server may not have yet; `undefined` once it has it. */
@@ -30,7 +30,7 @@ class Answers {
 /** Names a task and not a later one with the same id. */
 type Named = Pick<TaskState, "taskId" | "createdAt">
 
-const keyOf = ({ createdAt, taskId }: Named): string => JSON.stringify([taskId, createdAt])
+export const keyOf = ({ createdAt, taskId }: Named): string => JSON.stringify([taskId, createdAt])
 
 /** The server cannot be told to have got an answer, nor not to have. */
 const isAmbiguous = ({ delivery, reason }: McpError.McpError): boolean =>

@@ -19,13 +19,15 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RequestOptions } from "../ClientOptions.ts"
+import type { CheckedResult } from "../McpClient.ts"
 import type { McpTask, SerializedTask, TaskState } from "../McpTask.ts"
 import * as Abort from "./Abort.ts"
 import type { Calls, RunOptions } from "./Calls.ts"
 import type { Interaction } from "./Interaction.ts"
 import * as Lists from "./Lists.ts"
 import type { Session } from "./Session.ts"
-import { TaskInputs } from "./TaskInputs.ts"
+import { capacity, keyOf, TaskInputs } from "./TaskInputs.ts"
+import type { Follower, TaskProgress } from "./TaskProgress.ts"
 import * as TaskRequests from "./TaskRequests.ts"
 
 // A server that asks to be polled all the time is not.
@@ -46,7 +48,21 @@ export interface Options {
   readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
   /** Whether the client declares the extension. */
   readonly declared: boolean
+  readonly progress: TaskProgress
 }
+
+/** Holds a result against what was promised of it. */
+type Check = (result: ToolCall.CallToolResult) => Effect.Effect<CheckedResult, McpError.McpError>
+
+/** What the client knows of a task that it has started itself. */
+export interface Origin {
+  readonly tool: string | undefined
+  readonly check: Check
+  /** Hears of the progress of a core task, where somebody wants to. */
+  readonly follower: Follower | undefined
+}
+
+const elsewhere = (tool: string | undefined): Origin => ({ tool, check: Effect.succeed, follower: undefined })
 
 const serializedTask = Schema.decodeUnknownExit(Schema.Struct({
   taskId: Schema.String,
@@ -75,11 +91,13 @@ const isSameState = (left: TaskState, right: TaskState): boolean =>
 
 /** Whether a task that failed to come to a result goes on at the server, and nobody can take it up. */
 const isGivenUp = ({ reason }: McpError.McpError, owned: boolean): boolean =>
-  reason._tag === "RequestTimeout" || reason._tag === "Cancelled" || (owned && reason._tag === "InputRequired")
+  reason._tag === "RequestTimeout" || reason._tag === "StreamIdle" || reason._tag === "Cancelled"
+  || (owned && reason._tag === "InputRequired")
 
 export const make = (options: Options) => {
   const { calls, now, server } = options
   const inputs = new TaskInputs(options.interaction, server)
+  const origins = new Map<string, Origin>()
 
   const fail = (
     reason: McpError.McpErrorReason,
@@ -176,17 +194,19 @@ export const make = (options: Options) => {
   const finish = (
     requests: TaskRequests.TaskRequests,
     observed: Observed,
+    { check, follower }: Origin,
     request: RunOptions | undefined,
     owned: boolean
-  ): Effect.Effect<ToolCall.CallToolResult, McpError.McpError> =>
+  ): Effect.Effect<CheckedResult, McpError.McpError> =>
     calls.cancellable("tasks/get", request, (cancellable) =>
       Effect.withFiber((fiber) => {
         const deadlineAt = cancellable?.deadlineAt ?? calls.deadlineAt(fiber, cancellable)
         const cancel = Effect.sync(() => {
           options.part(Effect.ignore(requests.cancel({ deadline: Duration.millis(cancelMillis) })))
         })
+        const result = drive(requests, observed, { ...cancellable, deadlineAt })
         const driven = Abort.orElse(
-          drive(requests, observed, { ...cancellable, deadlineAt }),
+          follower === undefined ? result : Effect.tap(result, () => follower.settled),
           cancellable?.signal,
           (reason) => McpError.make(new McpError.Cancelled({ reason }), "unknown", { server, method: "tasks/get" })
         )
@@ -197,15 +217,18 @@ export const make = (options: Options) => {
         })
         return timed.pipe(
           Effect.tapError((error) => isGivenUp(error, owned) ? cancel : Effect.void),
-          Effect.onInterrupt(() => cancel)
+          Effect.onInterrupt(() => cancel),
+          Effect.ensuring(Effect.sync(() => follower === undefined ? undefined : options.progress.end(follower))),
+          Effect.flatMap(check)
         )
       }))
 
   const handle = (
     initial: TaskState,
-    tool: string | undefined,
-    session: Session
+    session: Session,
+    origin: Origin
   ): McpTask => {
+    const { tool } = origin
     const requests = TaskRequests.make(calls, server, initial.taskId, pinOf(session))
     const observed = { initial, session, since: now() }
     return {
@@ -227,7 +250,7 @@ export const make = (options: Options) => {
               ))
         )
       ),
-      await: (request) => finish(requests, observed, request, false),
+      await: (request) => finish(requests, observed, origin, request, false),
       answer: (responses: InputRequired.InputResponses) =>
         session.revision.tasks === "core"
           ? fail(
@@ -245,7 +268,7 @@ export const make = (options: Options) => {
   }
 
   /** A call that was answered at once is a task that is done; the server knows nothing of it. */
-  const finished = (result: ToolCall.CallToolResult, tool: string): McpTask => {
+  const finished = (result: ToolCall.CallToolResult, tool: string, check: Check): McpTask => {
     const state: TaskState = {
       taskId: "",
       status: "completed",
@@ -264,7 +287,7 @@ export const make = (options: Options) => {
       initial: state,
       get: Effect.succeed(state),
       updates: Stream.succeed(state),
-      await: () => Effect.succeed(result),
+      await: () => check(result),
       answer: () => Effect.void,
       cancel: Effect.void,
       serialized: { taskId: "", createdAt: "", tool }
@@ -280,15 +303,23 @@ export const make = (options: Options) => {
 
   return {
     /** Waits for the result of a call that became a task. */
-    finish: (initial: TaskState, session: Session, request: RunOptions | undefined) =>
+    finish: (initial: TaskState, session: Session, origin: Origin, request: RunOptions | undefined) =>
       finish(
         TaskRequests.make(calls, server, initial.taskId, pinOf(session)),
         { initial, session, since: now() },
+        origin,
         request,
         true
       ),
     finished,
-    handle,
+    /** The handle of a task that a call has started. Later handles of it in this client know its origin too. */
+    started: (initial: TaskState, session: Session, origin: Origin): McpTask => {
+      origins.set(keyOf(initial), origin)
+      const [oldest] = origins.keys()
+      if (origins.size > capacity && oldest !== undefined) origins.delete(oldest)
+      return handle(initial, session, origin)
+    },
+    progress: options.progress,
     restore: (serialized: SerializedTask | Json.JsonObject): Effect.Effect<McpTask, McpError.McpError> => {
       const read = serializedTask(serialized)
       if (!Exit.isSuccess(read) || read.value.taskId === "") {
@@ -303,7 +334,12 @@ export const make = (options: Options) => {
           TaskRequests.make(calls, server, taskId, pinOf(session)).get(),
           (state) =>
             createdAt === undefined || state.createdAt === createdAt
-              ? Effect.succeed(handle(state, tool, session))
+              // An id alone may be that of any task.
+              ? Effect.succeed(handle(
+                state,
+                session,
+                (createdAt === undefined ? undefined : origins.get(keyOf(state))) ?? elsewhere(tool)
+              ))
               : fail(new McpError.TaskReplaced({ taskId }))
         ))
     },

@@ -5,6 +5,7 @@ import { HeaderParams, type Json, type ListResult, McpError, type Tool } from "@
 import type { Transport } from "@mcp-effect/transport"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
+import { maxItems } from "../Pages.ts"
 import * as Read from "./Read.ts"
 import type { Session } from "./Session.ts"
 
@@ -49,9 +50,10 @@ export class ToolDefinitions {
   private complete = false
   private readonly annotations = new WeakMap<Tool.Tool, ReadonlyArray<HeaderParams.Annotation>>()
 
-  /** Takes what a page says; the newest definition of a tool counts. */
+  /** Takes what a page says; the newest definition of a tool counts, and the oldest go where there are too many. */
   learn(page: ListResult.Page<Tool.Tool>): void {
     for (const tool of page.items) {
+      this.tools.delete(tool.name)
       this.tools.set(tool.name, tool)
       this.unusable.delete(tool.name)
     }
@@ -59,6 +61,18 @@ export class ToolDefinitions {
       if (name === undefined) continue
       this.tools.delete(name)
       this.unusable.add(name)
+    }
+    if (this.tools.size + this.unusable.size > maxItems) this.shrink()
+  }
+
+  private shrink(): void {
+    // It is not known any more that there are no others.
+    this.complete = false
+    for (const names of [this.unusable, this.tools]) {
+      for (const name of names.keys()) {
+        if (this.tools.size + this.unusable.size <= maxItems) return
+        names.delete(name)
+      }
     }
   }
 
@@ -68,6 +82,13 @@ export class ToolDefinitions {
     this.unusable = new Set()
     for (const page of pages) this.learn(page)
     this.complete = true
+  }
+
+  /** Forgets everything: the list has changed since. */
+  forget(): void {
+    this.tools = new Map()
+    this.unusable = new Set()
+    this.complete = false
   }
 
   get(name: string): Tool.Tool | undefined {

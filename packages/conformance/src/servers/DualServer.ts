@@ -15,13 +15,21 @@ import { Cancellations } from "./Cancellations.ts"
 
 // Over HTTP each request gets a server object of its own, so what outlives a request is kept here.
 const cancellations = new Cancellations()
+const counterUri = "test://counter"
+let counter = 0
+let tellUpdated: ((uri: string) => void) | undefined
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] })
 
 const makeServer = (): McpServer => {
   const server = new McpServer({ name: "dual", version: "1.0.0", title: "Both eras" }, {
-    capabilities: { logging: {} },
-    instructions: "Call echo."
+    capabilities: { logging: {}, resources: { subscribe: true } },
+    instructions: "Call echo.",
+    // The rest is stale at once.
+    cacheHints: {
+      "tools/list": { ttlMs: 60_000, cacheScope: "public" },
+      "prompts/list": { ttlMs: 60_000, cacheScope: "private" }
+    }
   })
 
   server.registerTool("echo", {
@@ -66,6 +74,22 @@ const makeServer = (): McpServer => {
     outputSchema: z.object({ sum: z.number() })
   }, ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }))
 
+  let grown = 0
+  server.registerTool("grow", { description: "Adds a tool, on stdio for as long as the server runs." }, () => {
+    const name = `grown-${++grown}`
+    server.registerTool(name, { description: "Was added." }, () => text(name))
+    return text(name)
+  })
+
+  server.registerTool("count", { description: "Adds one to the counter, and tells of it." }, async () => {
+    counter++
+    if (tellUpdated === undefined) await server.server.sendResourceUpdated({ uri: counterUri })
+    else tellUpdated(counterUri)
+    return text(String(counter))
+  })
+
+  server.registerTool("exit", { description: "Ends the server." }, () => process.exit(1))
+
   server.registerTool("log", {
     description: "Sends one log message, then answers.",
     inputSchema: z.object({ level: z.enum(["debug", "info", "warning", "error"]), message: z.string() })
@@ -74,8 +98,13 @@ const makeServer = (): McpServer => {
     return text("logged")
   })
 
-  server.registerResource("greeting", "test://greeting", { mimeType: "text/plain" }, (uri) => ({
+  const greeting = { mimeType: "text/plain", cacheHint: { ttlMs: 60_000, cacheScope: "public" } } as const
+  server.registerResource("greeting", "test://greeting", greeting, (uri) => ({
     contents: [{ uri: uri.href, mimeType: "text/plain", text: "hello" }]
+  }))
+
+  server.registerResource("counter", counterUri, {}, (uri) => ({
+    contents: [{ uri: uri.href, text: String(counter) }]
   }))
 
   server.registerResource("bytes", "test://bytes", { mimeType: "application/octet-stream" }, (uri) => ({
@@ -109,7 +138,9 @@ const makeServer = (): McpServer => {
 }
 
 if (process.argv[2] === "http") {
-  const handle = toNodeHandler(createMcpHandler(makeServer))
+  const handler = createMcpHandler(makeServer)
+  tellUpdated = handler.notify.resourceUpdated
+  const handle = toNodeHandler(handler)
   const server = createServer((request, response) => {
     const { method = "GET", url = "/" } = request
     void handle(Object.assign(request, { method, url }), response)

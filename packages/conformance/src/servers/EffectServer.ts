@@ -5,7 +5,7 @@
  * serves all five at one URL on a port of its own choice and prints `listening <url>`.
  */
 import { NodeHttpServer, NodeRuntime, NodeStdio } from "@effect/platform-node"
-import { Effect, Layer, Logger, Schema } from "effect"
+import { Context, Effect, Layer, Logger, Option, Schema } from "effect"
 import { McpProtocol, McpSchema, McpServer, Tool, Toolkit } from "effect/ai"
 import { HttpRouter } from "effect/http"
 import { createServer } from "node:http"
@@ -72,8 +72,67 @@ const tools = McpServer.toolkit(kit).pipe(Layer.provide(kit.toLayer(Effect.gen(f
   }
 }))))
 
+const Person = Schema.Struct({ name: Schema.String })
+
+/** Legacy clients are asked by a request, modern ones in place of the result. */
+const greet = Effect.gen(function*() {
+  const legacy = yield* Effect.serviceOption(McpSchema.McpServerClient)
+  if (Option.isSome(legacy)) {
+    const { name } = yield* McpServer.elicit({ message: "Who are you?", schema: Person }).pipe(
+      Effect.provideService(McpSchema.McpServerClient, legacy.value),
+      Effect.catchTag("ElicitationDeclined", () => Effect.succeed({ name: "nobody" }))
+    )
+    return text(`hello ${name}`)
+  }
+  const { inputResponses, requestState } = yield* McpSchema.McpRequestContext
+  const answer = inputResponses?.["person"]
+  if (answer === undefined) {
+    const requestedSchema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+    return new McpSchema.InputRequired({
+      inputRequests: { person: { method: "elicitation/create", params: { message: "Who are you?", requestedSchema } } },
+      requestState: "größer 🚀 \u0000"
+    })
+  }
+  const person = Schema.decodeUnknownOption(Person)(answer["content"])
+  return text(`hello ${Option.isSome(person) ? person.value.name : "nobody"}${requestState === undefined ? "" : "!"}`)
+})
+
+const text = (value: string) => new McpSchema.CallToolResult({ content: [{ type: "text", text: value }] })
+
+const greeting = Layer.effectDiscard(Effect.flatMap(McpServer.McpServer, (server) =>
+  server.addTool({
+    tool: new McpSchema.Tool({
+      name: "greet",
+      description: "Asks for a name, then greets.",
+      inputSchema: { type: "object" }
+    }),
+    annotations: Context.empty(),
+    handle: () => greet
+  })))
+
+/** A tool that adds another, whose name is how many it has added. */
+const growing = Layer.effectDiscard(Effect.gen(function*() {
+  const server = yield* McpServer.McpServer
+  let count = 0
+  const addTool = (name: string, handle: Effect.Effect<McpSchema.CallToolResult>) =>
+    server.addTool({
+      tool: new McpSchema.Tool({ name, description: "Adds a tool.", inputSchema: { type: "object" } }),
+      annotations: Context.empty(),
+      handle: () => handle
+    })
+  yield* addTool(
+    "grow",
+    Effect.suspend(() => {
+      const name = `grown-${++count}`
+      return Effect.as(addTool(name, Effect.succeed(text(name))), text(name))
+    })
+  )
+}))
+
 const registrations = Layer.mergeAll(
   tools,
+  greeting,
+  growing,
   McpServer.resource({
     uri: "test://greeting",
     name: "greeting",
