@@ -59,7 +59,9 @@ import * as Session from "./internal/Session.ts"
 import type * as McpTask from "./McpTask.ts"
 import type * as McpTool from "./McpTool.ts"
 import type { Page, PageOptions } from "./Pages.ts"
+import type * as ResultCache from "./ResultCache.ts"
 import type * as SchemaValidator from "./SchemaValidator.ts"
+import type * as Subscription from "./Subscription.ts"
 
 export type { ConnectionState }
 
@@ -131,7 +133,10 @@ export interface BatchedCall {
  * @since 0.1.0
  */
 export interface McpClient {
-  /** All tools, over all pages. Malformed ones are set aside, each with a diagnostic (server/tools). */
+  /**
+   * All tools, over all pages. Malformed ones are set aside, each with a diagnostic (server/tools). What is kept and still
+   * fresh is given without a request, of this as of the other lists; see `ResultCache`.
+   */
   readonly listTools: (options?: RequestOptions) => Effect.Effect<ReadonlyArray<Tool.Tool>, McpError.McpError>
   /** All prompts, over all pages (server/prompts). */
   readonly listPrompts: (options?: RequestOptions) => Effect.Effect<ReadonlyArray<Prompt.Prompt>, McpError.McpError>
@@ -150,6 +155,24 @@ export interface McpClient {
   readonly resourceTemplatePages: (
     options?: PageOptions
   ) => Stream.Stream<Page<Resource.ResourceTemplate>, McpError.McpError>
+  /**
+   * The current list, and the whole list again at each change: as the server announces it, and after whatever may have
+   * kept its word from being heard. Changes that follow one another quickly are one, and a slow reader is given the
+   * newest list alone. Fails where the first list cannot be had, or a later one for good; failures that pass are waited
+   * out.
+   */
+  readonly watchTools: Stream.Stream<ReadonlyArray<Tool.Tool>, McpError.McpError>
+  readonly watchPrompts: Stream.Stream<ReadonlyArray<Prompt.Prompt>, McpError.McpError>
+  readonly watchResources: Stream.Stream<ReadonlyArray<Resource.Resource>, McpError.McpError>
+  /**
+   * Has a modern server tell of changes, until the scope closes (2026-07-28 basic/patterns/subscriptions). Gives the
+   * subscription once the server has acknowledged it. Fails with `CapabilityMissing` in a legacy revision, with
+   * `InvalidRequest` where the filter is none, and with `RequestTimeout` where nothing is acknowledged in time.
+   */
+  readonly listen: (
+    filter: Subscription.Filter,
+    options?: Subscription.ListenOptions
+  ) => Effect.Effect<Subscription.Subscription, McpError.McpError, Scope.Scope>
   /**
    * Calls a tool by name (server/tools). A result with `isError` is a result: the tool ran and tells of its failure.
    *
@@ -205,11 +228,21 @@ export interface McpClient {
     args?: { readonly [name: string]: string },
     options?: RequestOptions
   ) => Effect.Effect<Prompt.GetPromptResult, McpError.McpError>
-  /** Reads a resource (server/resources). Fails with `ResourceNotFound` where the server has none. */
+  /**
+   * Reads a resource (server/resources), unless it is kept and still fresh. Fails with `ResourceNotFound` where the
+   * server has none.
+   */
   readonly readResource: (
     uri: string,
     options?: RequestOptions
   ) => Effect.Effect<Resource.ReadResourceResult, McpError.McpError>
+  /**
+   * What a resource holds, and again after each update: as the server tells of it, and after whatever may have kept its
+   * word from being heard. Updates that follow one another quickly are one, and a slow reader is given the newest contents
+   * alone. All who watch one resource share a subscription. Fails where the resource cannot be read, and with
+   * `CapabilityMissing` where the server does not tell of its updates.
+   */
+  readonly watchResource: (uri: string) => Stream.Stream<Resource.ReadResourceResult, McpError.McpError>
   /** Completes an argument of a prompt or of a resource template (server/utilities/completion). */
   readonly complete: (
     params: Completion.CompleteRequestParams,
@@ -245,20 +278,33 @@ export interface McpClient {
     schema: Schema.Codec<A, I>,
     options?: RequestOptions
   ) => Effect.Effect<A, McpError.McpError>
-  /** Sends any notification; it is not answered. */
+  /**
+   * Sends any notification; it is not answered. `notifications/initialized` and `notifications/roots/list_changed` are not
+   * sent in a revision that does not have them.
+   */
   readonly notify: (method: string, params?: Json.JsonObject) => Effect.Effect<void, McpError.McpError>
   /**
    * Cancels a request that is in flight by its id: its caller fails with `Cancelled`, the server is told. One that is
    * not in flight is left alone (basic/patterns/cancellation).
    */
   readonly cancel: (requestId: Envelope.RequestId, reason?: string) => Effect.Effect<void>
+  /**
+   * What is known of the freshness of a list, or of a resource by its URI, as a request without options would be given it
+   * from what is kept; `undefined` where nothing is (server/utilities/caching). See `ResultCache`.
+   */
+  readonly cacheInfo: (
+    kept: ResultCache.ListKind | { readonly uri: string }
+  ) => Effect.Effect<ResultCache.CacheInfo | undefined>
+  /** Drops everything that is kept of the server. */
+  readonly clearCache: Effect.Effect<void>
   /** What was agreed on with the server; connects first where needed. */
   readonly server: Effect.Effect<Negotiated, McpError.McpError>
   /** What the client is doing, now and at each change. */
   readonly state: Stream.Stream<ConnectionState>
   /**
    * Notifications of the server from the moment the stream is run, without progress, which goes to its request. At
-   * most 1,024 wait for a slow reader; then the oldest are dropped, and a diagnostic counts them.
+   * most 1,024 wait for a slow reader; then the oldest are dropped, and a diagnostic counts them. While somebody listens,
+   * a legacy HTTP server has a standby stream to speak on, unless that is off.
    */
   readonly notifications: Stream.Stream<Envelope.Notification>
   /** The same from the moment this is run, so that nothing is missed before the stream runs. */

@@ -365,7 +365,7 @@ describe("Interrupting a call", () => {
     }))
 
   verifies(
-    ["PAIN-6", "TMO-10"],
+    ["PAIN-6", "TMO-10", "TMO-03"],
     "while the handshake is under way sends nothing: initialize is never cancelled",
     () =>
       Effect.gen(function*() {

@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
 import { McpError, Metadata, type Revision } from "@mcp-effect/protocol"
 import { Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { readFileSync } from "node:fs"
 import * as McpClient from "../src/McpClient.ts"
 import * as Scripted from "./ScriptedTransport.ts"
@@ -142,11 +143,56 @@ describe("The capabilities of the server", () => {
     }))
 
   verifies(
+    "ERA-20",
+    "of a discovery that is stale are asked for anew before one is judged to be missing, on every transport",
+    () =>
+      Effect.gen(function*() {
+        const complete = (client: McpClient.McpClient) =>
+          client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
+        const without = (ttlMs: unknown) => answer(discovery({ capabilities: {}, ttlMs }))
+        const completion = { "completion/complete": answer({ completion: { values: ["x"] } }) }
+        for (const kind of ["stdio", "streamable-http"]) {
+          for (const ttlMs of [undefined, 0, -1, "60000"]) {
+            const server = yield* Scripted.modern({
+              ...completion,
+              "server/discover": Scripted.inTurn(without(ttlMs), answer(discovery()))
+            }, { kind })
+            const client = yield* connect(server)
+            assert.deepStrictEqual((yield* complete(client)).values, ["x"])
+            assert.deepStrictEqual((yield* client.server).capabilities, Scripted.everyCapability)
+            yield* complete(client)
+            assert.strictEqual(server.sentOf("server/discover").length, 2)
+          }
+          const server = yield* Scripted.modern({
+            ...completion,
+            "server/discover": Scripted.inTurn(without(60_000), answer(discovery()))
+          }, { kind })
+          const client = yield* connect(server)
+          yield* TestClock.adjust(59_999)
+          assert.strictEqual((yield* Effect.flip(complete(client))).reason._tag, "CapabilityMissing")
+          assert.strictEqual(server.sentOf("server/discover").length, 1)
+          yield* TestClock.adjust(1)
+          assert.deepStrictEqual((yield* complete(client)).values, ["x"])
+        }
+        // Where it cannot be asked, or still does not declare it, nothing is sent.
+        for (const second of [without(0), (request: Scripted.Received) => request.error(-32603)]) {
+          const server = yield* Scripted.modern({ "server/discover": Scripted.inTurn(without(0), second) })
+          const error = yield* Effect.flip(complete(yield* connect(server)))
+          assert.strictEqual(error.reason._tag, "CapabilityMissing")
+          assert.strictEqual(error.delivery, "unsent")
+          assert.isEmpty(server.sentOf("completion/complete"))
+        }
+      })
+  )
+
+  verifies(
     ["CAP-03", "CMP-03"],
     "a modern server without completions is not asked for any",
     () =>
       Effect.gen(function*() {
-        const server = yield* Scripted.modern({ "server/discover": answer(discovery({ capabilities: {} })) })
+        const server = yield* Scripted.modern({
+          "server/discover": answer(discovery({ capabilities: {}, ttlMs: 60_000 }))
+        })
         const client = yield* connect(server)
         const error = yield* Effect.flip(
           client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })

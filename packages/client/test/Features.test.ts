@@ -172,6 +172,30 @@ describe("complete", () => {
       }
     }))
 
+  verifies(
+    "CMP-02",
+    "says nothing of settled arguments to revisions that do not know of them",
+    () =>
+      Effect.gen(function*() {
+        for (const [version, knows] of [["2024-11-05", false], ["2025-03-26", false], ["2025-06-18", true]] as const) {
+          const server = yield* Scripted.legacy({
+            "completion/complete": answer({ completion: { values: [] } })
+          }, { version })
+          const client = yield* connect(server)
+          const context = { arguments: { framework: "effect" } }
+          yield* client.complete({
+            ref: { type: "ref/prompt", name: "p" },
+            argument: { name: "a", value: "" },
+            context
+          })
+          assert.deepStrictEqual(
+            server.sentOf("completion/complete")[0]?.content["context"],
+            knows ? context : undefined
+          )
+        }
+      })
+  )
+
   verifies("CMP-02", "sends the arguments that are settled already as context.arguments", () =>
     Effect.gen(function*() {
       const handlers = { "completion/complete": answer({ completion: { values: [] } }) }

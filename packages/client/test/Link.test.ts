@@ -141,7 +141,10 @@ describe("A connection that ends", () => {
         yield* server.take("tools/call")
         server.links[0]?.exit(3)
         const error = yield* Effect.flip(Fiber.join(call))
-        assert.isTrue(error.reason._tag === "ConnectionClosed" && error.reason.exitCode === 3)
+        const { cause } = error.reason
+        assert.strictEqual(error.reason._tag, "AmbiguousDelivery")
+        assert.isTrue(McpError.isMcpError(cause))
+        assert.deepInclude(McpError.isMcpError(cause) ? cause.reason : {}, { _tag: "ConnectionClosed", exitCode: 3 })
         assert.strictEqual(error.server, Scripted.target)
         assert.strictEqual(error.method, "tools/call")
         assert.strictEqual(error.delivery, "unknown")
@@ -158,7 +161,7 @@ describe("A connection that ends", () => {
         const server = yield* Scripted.modern({
           "tools/list": Scripted.inTurn((request) => request.connection.exit(1), answer({ tools: [] }))
         }, { kind: "stdio" })
-        const client = yield* connect(server)
+        const client = yield* connect(server, Scripted.once)
         assert.deepStrictEqual(yield* Effect.retry(client.listTools(), { times: 1 }), [])
         assert.strictEqual(server.links.length, 2)
       })

@@ -109,7 +109,7 @@ describe("Negotiation over HTTP", () => {
     () =>
       Effect.gen(function*() {
         const server = yield* Scripted.make({ "server/discover": refusal(-32601, 404), initialize: status(503) }, http)
-        const error = yield* Effect.flip(connect(server))
+        const error = yield* Effect.flip(connect(server, Scripted.once))
         assert.isTrue(error.reason._tag === "HttpStatus" && error.reason.status === 503)
       })
   )
@@ -147,7 +147,7 @@ describe("Negotiation over HTTP", () => {
         ]
         for (const reason of reasons) {
           const server = yield* Scripted.legacy({ "server/discover": (request) => request.fail(reason) }, http)
-          const error = yield* Effect.flip(connect(server))
+          const error = yield* Effect.flip(connect(server, Scripted.once))
           assert.strictEqual(error.reason, reason)
           assert.deepStrictEqual(server.methods(), ["server/discover"])
           assert.isTrue(server.links[0]?.closed)
@@ -162,7 +162,7 @@ describe("Negotiation over HTTP", () => {
       Effect.gen(function*() {
         for (const httpStatus of [401, 403, 429, 500, 503]) {
           const server = yield* Scripted.legacy({ "server/discover": refusal(-32001, httpStatus) }, http)
-          const error = yield* Effect.flip(connect(server))
+          const error = yield* Effect.flip(connect(server, Scripted.once))
           assert.isTrue(error.reason._tag === "ServerError" && error.reason.httpStatus === httpStatus)
           assert.deepStrictEqual(server.methods(), ["server/discover"])
         }
@@ -197,6 +197,26 @@ describe("Negotiation over HTTP", () => {
       const error = yield* Effect.flip(Fiber.join(connecting))
       assert.isTrue(error.reason._tag === "RequestTimeout" && error.reason.millis === 1_000)
     }))
+
+  verifies(
+    "CON-14",
+    "the time a person takes to sign in is no silence of the probe",
+    () =>
+      Effect.gen(function*() {
+        const server = yield* Scripted.modern({ "server/discover": never }, http)
+        const connecting = yield* Effect.forkScoped(connect(server, { connectTimeout: "1 hour" }))
+        const probe = yield* server.take("server/discover")
+        // What a transport tells while a person acts, and afterwards.
+        probe.alive(Infinity)
+        yield* TestClock.adjust("5 minutes")
+        probe.alive(0)
+        yield* TestClock.adjust("9999 millis")
+        assert.isUndefined(connecting.pollUnsafe())
+        yield* TestClock.adjust("1 millis")
+        const { reason } = yield* Effect.flip(Fiber.join(connecting))
+        assert.isTrue(reason._tag === "RequestTimeout" && reason.kind === "connect" && reason.millis === 10_000)
+      })
+  )
 
   verifies(
     ["ERA-04", "ERA-05", "STD-10"],

@@ -59,11 +59,14 @@ describe("A server that does not answer the probe", () => {
 
   verifies(
     ["ERA-11", "ERA-02"],
-    "a late result of the probe decides while initialize is open",
+    "a late result of the probe decides where initialize is not answered in the time that a probe has",
     () =>
       Effect.gen(function*() {
         const { connecting, initialize, probe, server } = yield* sideBySide()
         probe.result(discovery())
+        yield* TestClock.adjust("1999 millis")
+        assert.isUndefined(connecting.pollUnsafe())
+        yield* TestClock.adjust("1 millis")
         const client = yield* Fiber.join(connecting)
         assert.strictEqual((yield* client.server).era, "modern")
         initialize.result(initialization("2025-11-25"))
@@ -71,6 +74,33 @@ describe("A server that does not answer the probe", () => {
         assert.strictEqual((yield* client.server).era, "modern")
         // Neither is initialize cancelled ("The initialize request MUST NOT be cancelled"), nor is its answer confirmed.
         assert.deepStrictEqual(server.methods(), ["server/discover", "initialize"])
+      })
+  )
+
+  verifies(
+    "ERA-11",
+    "a late result of the probe decides at once where initialize is refused",
+    () =>
+      Effect.gen(function*() {
+        const { connecting, initialize, probe } = yield* sideBySide()
+        probe.result(discovery())
+        initialize.error(-32601, "Method not found")
+        const client = yield* Fiber.join(connecting)
+        assert.strictEqual((yield* client.server).era, "modern")
+      })
+  )
+
+  verifies(
+    "ERA-11",
+    "a server of both eras that takes probe and handshake is where the handshake has led it",
+    () =>
+      Effect.gen(function*() {
+        const { connecting, initialize, probe, server } = yield* sideBySide()
+        probe.result(discovery())
+        initialize.result(initialization("2025-11-25"))
+        const client = yield* Fiber.join(connecting)
+        assert.strictEqual((yield* client.server).revision.version, "2025-11-25")
+        assert.deepStrictEqual(server.methods(), ["server/discover", "initialize", "notifications/initialized"])
       })
   )
 

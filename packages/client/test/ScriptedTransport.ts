@@ -9,7 +9,7 @@ import * as OfficialSchema from "@mcp-effect/conformance/OfficialSchema"
 import { Envelope, type Json, McpError, Metadata, type Revision } from "@mcp-effect/protocol"
 import { Transport } from "@mcp-effect/transport"
 import * as Duplex from "@mcp-effect/transport/Duplex"
-import { Deferred, Effect, Layer, type Scope, Stream } from "effect"
+import { Deferred, Effect, Layer, Schedule, type Scope, Stream } from "effect"
 import type { ClientOptions } from "../src/ClientOptions.ts"
 import * as McpClient from "../src/McpClient.ts"
 
@@ -469,6 +469,9 @@ export const legacy = (
   options?: Options & { readonly version?: Revision.Version | undefined }
 ): Effect.Effect<Server, never, Scope.Scope> =>
   make({ initialize: answer(initialization(options?.version ?? "2025-11-25")), ...handlers }, options)
+
+/** For a client that sends nothing again. */
+export const once: ClientOptions = { retry: Schedule.recurs(0), reissue: "never" }
 
 /** A client of the server, that lives as long as the test. What it sent while it connected has left. */
 export const connect = (

@@ -91,7 +91,7 @@ describe("A span", () => {
         yield* client.callTool("work")
         assert.strictEqual(attributes(spans[0])["error.type"], "ServerError")
         assert.strictEqual(attributes(spans[0])["rpc.response.status_code"], "-32603")
-        assert.strictEqual(attributes(spans[1])["error.type"], "StreamEnded")
+        assert.strictEqual(attributes(spans[1])["error.type"], "AmbiguousDelivery")
         assert.isUndefined(attributes(spans[1])["rpc.response.status_code"])
         assert.strictEqual(attributes(spans[2])["error.type"], "tool_error")
         for (const span of spans) {

@@ -21,10 +21,18 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { type ClientOptions, McpClient } from "@mcp-effect/client"
 import { McpError } from "@mcp-effect/protocol"
-import { StdioTransport, StreamableHttpTransport, type Transport } from "@mcp-effect/transport"
+import {
+  DetectHttpTransport,
+  HttpTransport,
+  SseTransport,
+  StdioTransport,
+  StreamableHttpTransport,
+  type Transport
+} from "@mcp-effect/transport"
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
@@ -52,7 +60,7 @@ export type Target = string | URL | ReadonlyArray<string> | StdioTransport.Optio
  */
 export type Detected =
   | { readonly _tag: "Stdio"; readonly command: StdioTransport.Options }
-  | { readonly _tag: "StreamableHttp"; readonly url: string }
+  | { readonly _tag: "StreamableHttp" | "Http" | "Sse" | "DetectHttp"; readonly url: string }
 
 /**
  * What the transport to a server can be told.
@@ -62,11 +70,25 @@ export type Detected =
  */
 export interface TransportOptions {
   /**
-   * The transport to use, whatever the target looks like.
+   * The transport to use, whatever the target looks like. `sse` is the HTTP+SSE of 2024-11-05, which the protocol has
+   * deprecated; `http` is Streamable HTTP without compression and without a stream for what belongs to no request.
    *
    * @default what `detect` finds
    */
-  readonly transport?: "stdio" | "streamable-http" | undefined
+  readonly transport?: "stdio" | "streamable-http" | "sse" | "http" | undefined
+  /**
+   * The era that is spoken. HTTP+SSE has none but the legacy one: with `modern` a path that ends in `/sse` says nothing,
+   * no other transport is tried where Streamable HTTP fails, and `transport: "sse"` is refused.
+   *
+   * @default "auto"
+   */
+  readonly protocol?: ClientOptions.ClientOptions["protocol"]
+  /**
+   * What the server is called in errors and in logs.
+   *
+   * @default the command, or the URL without its query
+   */
+  readonly name?: string | undefined
   /**
    * Headers for every request over HTTP. Refused for a command.
    *
@@ -103,6 +125,12 @@ export interface TransportOptions {
    * @default "environment": what `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name
    */
   readonly proxy?: NodeHttp.Options["proxy"]
+  /**
+   * How long the stream of HTTP+SSE may be silent before the server is pinged. Unused by other transports.
+   *
+   * @default 10 seconds
+   */
+  readonly pingInterval?: SseTransport.Options["pingInterval"]
   /**
    * The largest message that is taken from the server, in bytes after decompression. A larger one fails its own request
    * and leaves the connection standing.
@@ -156,32 +184,54 @@ const detectCommand = (target: Exclude<Target, URL>): Result.Result<Detected, Mc
   return Predicate.isObject(target) ? stdio(target) : unusable("the target is neither a URL nor a command")
 }
 
-const detectUrl = (target: string | URL): Result.Result<Detected, McpError.McpError> => {
+type UrlTag = Exclude<Detected["_tag"], "Stdio">
+
+const readUrl = (target: string | URL): Result.Result<URL, McpError.McpError> => {
   const url = URL.parse(target)
   if (url === null) return unusable("the URL cannot be read")
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    return unusable("the scheme of the URL is not http or https")
-  }
-  return Result.succeed({ _tag: "StreamableHttp", url: url.href })
+  return url.protocol === "http:" || url.protocol === "https:"
+    ? Result.succeed(url)
+    : unusable("the scheme of the URL is not http or https")
 }
+
+/** What a path says about a server, which may also be newer than its path. */
+const tagOf = ({ pathname }: URL, protocol: TransportOptions["protocol"]): UrlTag => {
+  // Only an `initialize` can be refused in the way that older servers do it.
+  if (protocol === "modern" || /\/mcp\/?$/i.test(pathname)) return "StreamableHttp"
+  return /\/sse\/?$/i.test(pathname) ? "Sse" : "DetectHttp"
+}
+
+const detectUrl = (target: string | URL, protocol: TransportOptions["protocol"]) =>
+  Result.map(readUrl(target), (url): Detected => ({ _tag: tagOf(url, protocol), url: url.href }))
+
+const forceUrl = (target: Target, tag: UrlTag): Result.Result<Detected, McpError.McpError> =>
+  typeof target === "string" || target instanceof URL
+    ? Result.map(readUrl(target), ({ href }) => ({ _tag: tag, url: href }))
+    : unusable("a command has no URL")
 
 const detectTarget = (
   target: Target,
-  transport: TransportOptions["transport"]
+  { protocol, transport }: TransportOptions
 ): Result.Result<Detected, McpError.McpError> => {
   switch (transport) {
     case "stdio":
       return target instanceof URL ? unusable("a URL is no command") : detectCommand(target)
     case "streamable-http":
-      return typeof target === "string" || target instanceof URL ? detectUrl(target) : unusable("a command has no URL")
+      return forceUrl(target, "StreamableHttp")
+    case "http":
+      return forceUrl(target, "Http")
+    case "sse":
+      return protocol === "modern"
+        ? invalid("protocol", "HTTP+SSE has no modern revision; name another transport, or no protocol")
+        : forceUrl(target, "Sse")
     case undefined:
       break
     default:
-      return invalid("transport", "the transport is not one of \"stdio\" and \"streamable-http\"")
+      return invalid("transport", "the transport is not one of \"stdio\", \"streamable-http\", \"http\" and \"sse\"")
   }
-  if (target instanceof URL) return detectUrl(target)
+  if (target instanceof URL) return detectUrl(target, protocol)
   if (typeof target !== "string") return detectCommand(target)
-  if (/^\s*https?:/i.test(target)) return detectUrl(target)
+  if (/^\s*https?:/i.test(target)) return detectUrl(target, protocol)
   if (/^\s*stdio:\/\//i.test(target) || CommandText.startsWithLauncher(target)) return detectCommand(target)
   return unusable("the target is neither a URL nor a known command")
 }
@@ -191,7 +241,9 @@ const detectTarget = (
  *
  * | target | transport |
  * | --- | --- |
- * | an `http:` or `https:` URL | Streamable HTTP |
+ * | an `http:` or `https:` URL whose path ends in `/mcp` | Streamable HTTP |
+ * | one whose path ends in `/sse` | HTTP+SSE, unless `protocol` is `modern` |
+ * | any other | Streamable HTTP, then HTTP+SSE, then plain HTTP, see `DetectHttpTransport` |
  * | a string that starts with a known launcher: `npx`, `npm`, `pnpm`, `yarn`, `node`, `tsx`, `bun`, `bunx`, `deno`, `python`, `python3`, `uv`, `uvx`, `pipx`, `ruby`, `php`, `java`, `cargo`, `go run`, `dotnet`, `docker`, `podman` | stdio |
  * | `stdio://` and a command | stdio |
  * | an array of a command and its arguments | stdio |
@@ -200,17 +252,18 @@ const detectTarget = (
  * A command in a string is split into words as a POSIX shell does it, on every platform; what would need a shell is
  * refused. `transport` decides where the target does not.
  *
- * Fails with `InvalidRequest` for anything else, and where `headers` are given to a command or `env` to a URL.
+ * Fails with `InvalidRequest` for anything else, where `headers` are given to a command or `env` to a URL, and where
+ * HTTP+SSE is named for a modern server.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const detect = (target: Target, options?: TransportOptions): Result.Result<Detected, McpError.McpError> =>
-  Result.flatMap(detectTarget(target, options?.transport), (detected) => {
-    if (detected._tag === "Stdio" && options?.headers !== undefined) {
+export const detect = (target: Target, options: TransportOptions = {}): Result.Result<Detected, McpError.McpError> =>
+  Result.flatMap(detectTarget(target, options), (detected) => {
+    if (detected._tag === "Stdio" && options.headers !== undefined) {
       return invalid("headers", "a server that is started by a command takes no headers; give it variables in env")
     }
-    if (detected._tag === "StreamableHttp" && options?.env !== undefined) {
+    if (detected._tag !== "Stdio" && options.env !== undefined) {
       return invalid("env", "a server at a URL takes no variables; give it headers")
     }
     return Result.succeed(detected)
@@ -219,6 +272,23 @@ export const detect = (target: Target, options?: TransportOptions): Result.Resul
 // ====================================================================================================================
 // Layers
 // ====================================================================================================================
+
+const transportTo = (
+  { _tag, url }: Exclude<Detected, { readonly _tag: "Stdio" }>,
+  { headers, maxMessageBytes, name, pingInterval }: TransportOptions
+): Layer.Layer<Transport.Transport, never, HttpClient.HttpClient> => {
+  const options = { url, name, headers, maxMessageBytes, maxEventBytes: maxMessageBytes, pingInterval }
+  switch (_tag) {
+    case "StreamableHttp":
+      return StreamableHttpTransport.layer(options)
+    case "Http":
+      return HttpTransport.layer(options)
+    case "Sse":
+      return SseTransport.layer(options)
+    case "DetectHttp":
+      return DetectHttpTransport.layer(options)
+  }
+}
 
 /**
  * Provides the transport to a server, for a client with a tag of its own.
@@ -257,15 +327,13 @@ export const layerTransport = (
         env: { ...options.env, ...command.env },
         inheritEnv: command.inheritEnv ?? options.inheritEnv,
         cwd: command.cwd ?? options.cwd,
+        name: command.name ?? options.name,
         maxMessageBytes: command.maxMessageBytes ?? options.maxMessageBytes
       }).pipe(Layer.provide(NodeServices.layer))
     }
-    return StreamableHttpTransport.layer({
-      url: detected.url,
-      headers: options.headers,
-      maxMessageBytes: options.maxMessageBytes,
-      maxEventBytes: options.maxMessageBytes
-    }).pipe(Layer.provide(NodeHttp.layer({ tls: options.tls, proxy: options.proxy })))
+    return transportTo(detected, options).pipe(
+      Layer.provide(NodeHttp.layer({ tls: options.tls, proxy: options.proxy }))
+    )
   }))
 
 /**

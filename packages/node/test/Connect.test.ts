@@ -177,6 +177,15 @@ describe("Connect.connect", () => {
       assert.isTrue(messages.some((message) => message.includes("it is cold here")), messages.join("\n"))
     }))
 
+  verifiesLive("CON-12", "the name of a server stands in its errors", () =>
+    Effect.gen(function*() {
+      for (const target of [["a-command-that-does-not-exist"], yield* RealServers.refusedUrl]) {
+        const error = yield* Effect.flip(Effect.scoped(Connect.connect(target, { name: "archive" })))
+        assert.strictEqual(error.server, "archive")
+        assert.isTrue(error.message.startsWith("archive"), error.message)
+      }
+    }))
+
   for (const protocol of ["sse", "", "Modern"]) {
     verifiesLive("CON-13", `protocol "${protocol}" is refused, and nothing is started`, () =>
       Effect.gen(function*() {

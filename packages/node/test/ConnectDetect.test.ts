@@ -6,6 +6,9 @@ import { Connect } from "../src/index.ts"
 
 const stdio = (command: string, ...args: ReadonlyArray<string>) => ({ _tag: "Stdio", command: { command, args } })
 const http = (url: string) => ({ _tag: "StreamableHttp", url })
+const sse = (url: string) => ({ _tag: "Sse", url })
+const plain = (url: string) => ({ _tag: "Http", url })
+const unknown = (url: string) => ({ _tag: "DetectHttp", url })
 
 const detected = (target: Connect.Target, options?: Connect.TransportOptions): unknown =>
   Result.getOrThrow(Connect.detect(target, options))
@@ -29,9 +32,42 @@ describe("Connect.detect", () => {
       })
     }
 
-    it("any other http(s) URL is Streamable HTTP", () => {
-      assert.deepStrictEqual(detected("https://example.com/api/rpc"), http("https://example.com/api/rpc"))
-      assert.deepStrictEqual(detected("http://localhost:8000"), http("http://localhost:8000/"))
+    for (const url of ["http://localhost/sse", "https://example.com/v1/SSE?key=1", "http://localhost/sse/"]) {
+      verifiesPure("CON-02", `${url} is HTTP+SSE`, () => {
+        assert.deepStrictEqual(detected(url), sse(url))
+      })
+    }
+
+    for (const protocol of ["auto", "legacy"] as const) {
+      verifiesPure("CON-17", `so it is with protocol "${protocol}"`, () => {
+        assert.deepStrictEqual(detected("http://localhost/sse", { protocol }), sse("http://localhost/sse"))
+      })
+    }
+
+    verifiesPure("CON-19", "a path that ends in /sse says nothing about a modern server", () => {
+      assert.deepStrictEqual(
+        detected("http://localhost/sse", { protocol: "modern" }),
+        http("http://localhost/sse")
+      )
+    })
+
+    verifiesPure("CON-07", "the transport of any other http(s) URL is found out", () => {
+      for (
+        const url of [
+          "https://example.com/api/rpc",
+          "http://localhost:8000/",
+          "http://localhost/ssess",
+          "http://localhost/?path=/mcp",
+          "http://localhost/mcp/v1"
+        ]
+      ) assert.deepStrictEqual(detected(url), unknown(url))
+    })
+
+    verifiesPure("CON-20", "nothing is tried but Streamable HTTP for a modern server", () => {
+      assert.deepStrictEqual(
+        detected("https://example.com/api", { protocol: "modern" }),
+        http("https://example.com/api")
+      )
     })
 
     it("the scheme is read in any case, and white space around a URL is dropped", () => {
@@ -215,18 +251,38 @@ describe("Connect.detect", () => {
       assert.deepStrictEqual(detected("http://host/sse", { transport: "streamable-http" }), http("http://host/sse"))
     })
 
+    verifiesPure("CON-11", "HTTP+SSE and plain HTTP are forced, whatever the URL looks like", () => {
+      assert.deepStrictEqual(detected("http://host/mcp", { transport: "sse" }), sse("http://host/mcp"))
+      assert.deepStrictEqual(detected("http://host/sse", { transport: "http" }), plain("http://host/sse"))
+    })
+
+    verifiesPure("CON-18", "HTTP+SSE is refused for a modern server", () => {
+      for (const target of ["http://host/sse", "http://host/mcp"]) {
+        const { message, path } = refused(target, { transport: "sse", protocol: "modern" })
+        assert.strictEqual(path, "protocol")
+        assert.include(message, "no modern revision")
+      }
+      assert.deepStrictEqual(
+        detected("http://host/sse", { transport: "sse", protocol: "legacy" }),
+        sse("http://host/sse")
+      )
+    })
+
     verifiesPure("CON-11", "what cannot be forced is refused", () => {
-      refused("npx -y server", { transport: "streamable-http" })
-      refused(["npx", "-y", "server"], { transport: "streamable-http" })
-      refused({ command: "npx" }, { transport: "streamable-http" })
+      for (const transport of ["streamable-http", "http", "sse"] as const) {
+        refused("npx -y server", { transport })
+        refused(["npx", "-y", "server"], { transport })
+        refused({ command: "npx" }, { transport })
+        refused("ftp://host/mcp", { transport })
+      }
       refused(new URL("http://host/mcp"), { transport: "stdio" })
     })
 
-    for (const transport of [`"sse"`, `"http"`, `"STDIO"`, `""`, "null", "1"]) {
+    for (const transport of [`"SSE"`, `"https"`, `"STDIO"`, `"auto"`, `""`, "null", "1"]) {
       verifiesPure("CON-11", `transport ${transport} is refused`, () => {
         const { message, path } = refused("http://host/mcp", { transport: fromJson(transport) })
         assert.strictEqual(path, "transport")
-        assert.include(message, `"stdio" and "streamable-http"`)
+        assert.include(message, `"stdio", "streamable-http", "http" and "sse"`)
       })
     }
   })
@@ -237,7 +293,9 @@ describe("Connect.detect", () => {
     })
 
     it("variables are refused for a URL", () => {
-      assert.strictEqual(refused("http://host/mcp", { env: { TOKEN: "x" } }).path, "env")
+      for (const url of ["http://host/mcp", "http://host/sse", "http://host/"]) {
+        assert.strictEqual(refused(url, { env: { TOKEN: "x" } }).path, "env")
+      }
     })
   })
 })

@@ -12,9 +12,10 @@
  * - `MessageTooLarge`: a message over the limit whose request could not be told.
  * - `InvalidItem`: an item of a list that was set aside.
  * - `ListCutShort`: a list that did not end and was given as far as it came.
+ * - `StaleListServed`: a list that could not be fetched anew and was given as it was last kept.
  * - `SchemaUnusable`: a schema of a tool that cannot be used for checking.
  * - `SchemaPartial`: a schema of a tool with keywords that are not evaluated.
- * - `MessagesDropped`: messages that a slow reader of a stream lost so far.
+ * - `MessagesDropped`: messages that a slow reader of a stream lost so far; of a subscription, that it began to.
  * - `CallbackFailed`: a callback of the application failed; the call went on without it.
  *
  * @category models
@@ -38,9 +39,14 @@ export type Diagnostic =
     readonly pages: number
     readonly items: number
   }
+  | { readonly _tag: "StaleListServed"; readonly method: string; readonly ageMillis: number; readonly cause: string }
   | { readonly _tag: "SchemaUnusable"; readonly tool: string; readonly problem: string }
   | { readonly _tag: "SchemaPartial"; readonly tool: string; readonly keywords: ReadonlyArray<string> }
-  | { readonly _tag: "MessagesDropped"; readonly stream: "notifications" | "logs"; readonly dropped: number }
+  | {
+    readonly _tag: "MessagesDropped"
+    readonly stream: "notifications" | "logs" | "subscription"
+    readonly dropped: number
+  }
   | { readonly _tag: "CallbackFailed"; readonly callback: string; readonly method: string }
 
 /**
@@ -64,6 +70,9 @@ export const describe = (diagnostic: Diagnostic): string => {
     case "ListCutShort":
       return `${diagnostic.method} did not end (${diagnostic.cause}) and was cut short after ${diagnostic.pages} `
         + `pages and ${diagnostic.items} items`
+    case "StaleListServed":
+      return `${diagnostic.method} failed (${diagnostic.cause}); the list is given as it was `
+        + `${diagnostic.ageMillis} ms ago`
     case "SchemaUnusable":
       return `A schema of tool ${diagnostic.tool} cannot be used for checking: ${diagnostic.problem}`
     case "SchemaPartial":
@@ -72,7 +81,9 @@ export const describe = (diagnostic: Diagnostic): string => {
           diagnostic.keywords.length === 1 ? "is" : "are"
         } not evaluated`
     case "MessagesDropped":
-      return `A reader of ${diagnostic.stream} is too slow and has lost ${diagnostic.dropped} of them so far`
+      return diagnostic.stream === "subscription"
+        ? "A reader of a subscription is too slow and begins to lose repeats of what waits for it"
+        : `A reader of ${diagnostic.stream} is too slow and has lost ${diagnostic.dropped} of them so far`
     case "CallbackFailed":
       return `The ${diagnostic.callback} callback of a ${diagnostic.method} call failed; the call went on without it`
   }

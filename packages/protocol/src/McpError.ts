@@ -32,6 +32,7 @@ export const McpErrorReason = Schema.Union([
   Reason.ResourceNotFound,
   Reason.NegotiationFailed,
   Reason.SessionExpired,
+  Reason.ServerUnavailable,
   Reason.CapabilityMissing,
   Reason.RequestTimeout,
   Reason.AmbiguousDelivery,

@@ -50,6 +50,13 @@ export class SpawnFailed extends Schema.Error<SpawnFailed>(id("SpawnFailed"))({
   }
 }
 
+// Waiting mends none of these: certificates, a proxy that turns the client away, a client that is closed, what the
+// system does not permit.
+const isLastingCode = (code: string | undefined): boolean =>
+  code !== undefined
+  && /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|UND_ERR_(?:INVALID_ARG|DESTROYED|CLOSED)|EACCES$)/
+    .test(code)
+
 /**
  * No connection to the server could be made, or it broke before an answer began.
  *
@@ -66,7 +73,9 @@ export class ConnectionFailed extends Schema.Error<ConnectionFailed>(id("Connect
   attempts: Schema.optional(Schema.Array(Schema.Struct({ transport: Schema.String, problem: Schema.String }))),
   cause: Schema.optional(Schema.Defect())
 }) {
-  readonly isTransient = true
+  get isTransient(): boolean {
+    return !isLastingCode(this.code)
+  }
   override get message(): string {
     const attempts = this.attempts === undefined
       ? ""
@@ -93,7 +102,9 @@ export class ConnectionClosed extends Schema.Error<ConnectionClosed>(id("Connect
   /** At most the last 4 kB, control characters escaped. */
   stderr: optionalString
 }) {
-  readonly isTransient = true
+  get isTransient(): boolean {
+    return !this.local
+  }
   override get message(): string {
     if (this.local) return `The connection to ${this.target} was closed by this client`
     const uptime = this.uptimeMillis === undefined ? "" : ` after ${Math.round(this.uptimeMillis)} ms`
@@ -174,6 +185,8 @@ export class StreamEnded extends Schema.Error<StreamEnded>(id("StreamEnded"))({
   _tag: Schema.tag("StreamEnded"),
   /** The server named events, so that the stream can be resumed. */
   resumable: Schema.Boolean,
+  /** How long the server asked to wait before the stream is opened again. */
+  retryAfterMillis: optionalNumber,
   cause: Schema.optional(Schema.Defect())
 }) {
   readonly isTransient = true
@@ -409,7 +422,29 @@ export class SessionExpired extends Schema.Error<SessionExpired>(id("SessionExpi
 }) {
   readonly isTransient = true
   override get message(): string {
-    return "The server has ended the session; the request was not executed and may be sent again"
+    return "The server has ended the session; the next request begins another"
+  }
+}
+
+/**
+ * The server has failed so many times in a row that it is left alone for a while. `cause` is the `McpError` of the last
+ * time.
+ *
+ * @category reasons
+ * @since 0.1.0
+ */
+export class ServerUnavailable extends Schema.Error<ServerUnavailable>(id("ServerUnavailable"))({
+  _tag: Schema.tag("ServerUnavailable"),
+  /** How many times in a row it could not be connected to, or was gone again at once. */
+  failures: Schema.Number,
+  /** How long it is still left alone. */
+  retryAfterMillis: Schema.Number,
+  cause: Schema.optional(Schema.Defect())
+}) {
+  readonly isTransient = true
+  override get message(): string {
+    return `The server failed ${this.failures} times in a row and is left alone; `
+      + `it is tried again in ${Math.ceil(this.retryAfterMillis / 1_000)} s at the earliest`
   }
 }
 
@@ -437,7 +472,7 @@ export class CapabilityMissing extends Schema.Error<CapabilityMissing>(id("Capab
  */
 export class RequestTimeout extends Schema.Error<RequestTimeout>(id("RequestTimeout"))({
   _tag: Schema.tag("RequestTimeout"),
-  kind: Schema.Literals(["idle", "deadline", "connect"]),
+  kind: Schema.Literals(["idle", "deadline", "connect", "acknowledgment"]),
   /** The time that was allowed. */
   millis: Schema.Number
 }) {
@@ -450,12 +485,15 @@ export class RequestTimeout extends Schema.Error<RequestTimeout>(id("RequestTime
         return `The request was not answered within its deadline of ${this.millis} ms; raise deadline if it may take longer`
       case "connect":
         return `The server was not ready within ${this.millis} ms; raise connectTimeout if it starts slowly`
+      case "acknowledgment":
+        return `The server did not acknowledge the subscription within ${this.millis} ms; raise ackTimeout if it is slow`
     }
   }
 }
 
 /**
- * The connection died after the request had been accepted: a tool may have run. It was not sent again.
+ * The connection died after the call had been sent: the tool may have run. It was not sent again. `cause` is the
+ * `McpError` that tells what became of the connection.
  *
  * @category reasons
  * @since 0.1.0

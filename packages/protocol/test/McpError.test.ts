@@ -38,6 +38,7 @@ const sample = {
     excerpt: peer
   }),
   SessionExpired: new McpError.SessionExpired({ status: 404 }),
+  ServerUnavailable: new McpError.ServerUnavailable({ failures: 10, retryAfterMillis: 59_500 }),
   CapabilityMissing: new McpError.CapabilityMissing({ capability: "completions" }),
   RequestTimeout: new McpError.RequestTimeout({ kind: "idle", millis: 60_000 }),
   AmbiguousDelivery: new McpError.AmbiguousDelivery({ name: "pay" }),
@@ -89,7 +90,7 @@ const messageOf = (reason: McpError.McpErrorReason) => reason.message
 describe("McpError.message", () => {
   it("begins with server and method where they are known", () => {
     const reason = sample.SessionExpired
-    const text = "The server has ended the session; the request was not executed and may be sent again"
+    const text = "The server has ended the session; the next request begins another"
     assert.strictEqual(McpError.make(reason, "refused").message, text)
     assert.strictEqual(McpError.make(reason, "refused", { server: "srv" }).message, `srv: ${text}`)
     assert.strictEqual(McpError.make(reason, "refused", { method: "tools/call" }).message, `tools/call: ${text}`)
@@ -121,7 +122,9 @@ describe("McpError.message", () => {
         "The server does not speak the revision of the request (requested); it lists 1 others (supported)",
       ResourceNotFound: "The server has no resource \"file:///a\"; list its resources to see what it has",
       NegotiationFailed: "No revision of the protocol could be agreed on: none in common",
-      SessionExpired: "The server has ended the session; the request was not executed and may be sent again",
+      SessionExpired: "The server has ended the session; the next request begins another",
+      ServerUnavailable:
+        "The server failed 10 times in a row and is left alone; it is tried again in 60 s at the earliest",
       CapabilityMissing: "The server does not declare the capability completions, and the request was not sent",
       RequestTimeout: "Nothing was heard of the request for 60000 ms; raise idleTimeout if the server is slow",
       AmbiguousDelivery:
@@ -164,7 +167,7 @@ describe("McpError.message", () => {
     assert.strictEqual(closed({ exitCode: 0, uptimeMillis: 5 }), "srv exited with code 0 after 5 ms")
     assert.strictEqual(closed({}), "srv closed the connection")
 
-    const timeout = (kind: "deadline" | "connect") => new McpError.RequestTimeout({ kind, millis: 5 }).message
+    const timeout = (kind: McpError.RequestTimeout["kind"]) => new McpError.RequestTimeout({ kind, millis: 5 }).message
     assert.strictEqual(
       timeout("deadline"),
       "The request was not answered within its deadline of 5 ms; raise deadline if it may take longer"
@@ -172,6 +175,10 @@ describe("McpError.message", () => {
     assert.strictEqual(
       timeout("connect"),
       "The server was not ready within 5 ms; raise connectTimeout if it starts slowly"
+    )
+    assert.strictEqual(
+      timeout("acknowledgment"),
+      "The server did not acknowledge the subscription within 5 ms; raise ackTimeout if it is slow"
     )
     assert.strictEqual(
       new McpError.MessageTooLarge({ limit: 10, direction: "sent" }).message,
@@ -219,6 +226,7 @@ describe("McpError.isRetryable", () => {
     "StreamEnded",
     "StreamIdle",
     "SessionExpired",
+    "ServerUnavailable",
     "RequestTimeout"
   ])
   const deliveries = ["unsent", "refused", "unknown"] as const
@@ -273,6 +281,28 @@ describe("McpError.isRetryable", () => {
       assert.strictEqual(McpError.make(failed, "refused").isRetryable, expected, String(httpStatus))
       const reason = new McpError.ServerError({ code: -32603, excerpt: "", httpStatus })
       assert.strictEqual(McpError.make(reason, "refused").isRetryable, expected, String(httpStatus))
+    }
+  })
+
+  it("is denied where waiting mends nothing: a connection closed on purpose, a certificate, a client that is closed", () => {
+    const closed = (local: boolean) => new McpError.ConnectionClosed({ target: "srv", local })
+    const failed = (code: string | undefined) => new McpError.ConnectionFailed({ target: "srv", code, description: "" })
+    assert.isFalse(McpError.make(closed(true), "unsent").isRetryable)
+    assert.isTrue(McpError.make(closed(false), "unsent").isRetryable)
+    for (
+      const code of [undefined, "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "UND_ERR_SOCKET", "UND_ERR_CONNECT_TIMEOUT"]
+    ) {
+      assert.isTrue(McpError.make(failed(code), "unsent").isRetryable, code)
+    }
+    for (
+      const code of [
+        "CERT_HAS_EXPIRED",
+        "SELF_SIGNED_CERT_IN_CHAIN",
+        "ERR_TLS_CERT_ALTNAME_INVALID",
+        "UND_ERR_DESTROYED"
+      ]
+    ) {
+      assert.isFalse(McpError.make(failed(code), "unsent").isRetryable, code)
     }
   })
 

@@ -2,19 +2,18 @@
  * Runs the requests that an application makes: on the current session, under one deadline, in one span, through the
  * client's `around` hook.
  */
-import { type Envelope, type Json, McpError, Metadata, type Revision } from "@mcp-effect/protocol"
+import { type Envelope, type Json, McpError, type Revision } from "@mcp-effect/protocol"
 import type { Transport } from "@mcp-effect/transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import * as Result from "effect/Result"
+import type * as Result from "effect/Result"
 import * as ClientOptions from "../ClientOptions.ts"
-import * as Abort from "./Abort.ts"
 import * as Attempts from "./Attempts.ts"
-import * as CapabilityGate from "./CapabilityGate.ts"
 import type { Interaction } from "./Interaction.ts"
 import type { Link } from "./Link.ts"
+import type { Subscriber } from "./NotificationRouter.ts"
 import * as RequestText from "./RequestText.ts"
 import type * as RoundTrips from "./RoundTrips.ts"
 import type { Session } from "./Session.ts"
@@ -41,13 +40,21 @@ export interface Invocation<A> {
   /** The method in the session's revision, where revisions differ in it. */
   readonly methodFor?: ((revision: Revision.Facts) => string) | undefined
   readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
+  /** Takes what comes with this request, where it is a subscription. */
+  readonly subscriber?: Subscriber | undefined
   /** Whether the request may be answered with a task, which `decode` then reads. */
   readonly tasks?: boolean | undefined
   /** Where the request stood that is resumed. */
   readonly requestState?: string | undefined
+  /** Hears that the server asks something before it answers. */
+  readonly onInputRequired?: (() => void) | undefined
   /** The only generation that the request makes sense in, and what it fails with in another. */
   readonly generation?: number | undefined
   readonly onOtherGeneration?: (() => McpError.McpErrorReason) | undefined
+  /** What the parameters are in the session's revision, where revisions differ in them. */
+  readonly paramsFor?: ((params: Json.JsonObject, revision: Revision.Facts) => Json.JsonObject) | undefined
+  /** Whether what the request does may be done twice, though its method does more than ask. */
+  readonly isRepeatable?: (() => boolean) | undefined
 }
 
 /** What all requests of one client share. */
@@ -65,6 +72,9 @@ export interface Settings {
   readonly around: ClientOptions.Around | undefined
   readonly interaction: Interaction
   readonly onInputRequiredWait: RoundTrips.Trip["onWait"]
+  /** What the client was given for all its requests. */
+  readonly retry: ClientOptions.Retry | undefined
+  readonly reissue: ClientOptions.Reissue
 }
 
 /** What a feature that makes several requests for one caller adds to the caller's options. */
@@ -86,13 +96,6 @@ const millis = (...choices: ReadonlyArray<Duration.Input | undefined>): number |
     if (choice !== undefined) return Duration.toMillis(Duration.fromInputUnsafe(choice))
   }
   return undefined
-}
-
-/** Modern servers say who they are in the `_meta` of results (2026-07-28 basic/index, Server info). */
-const recordServerInfo = (session: Session, result: Json.JsonObject): void => {
-  if (!session.revision.requestMetadata || result["_meta"] === undefined) return
-  const info = Metadata.serverInfo(result)
-  if (info !== undefined) session.serverInfo = info
 }
 
 export interface Calls {
@@ -125,6 +128,14 @@ export interface Calls {
     fiber: Fiber.Fiber<unknown, unknown>,
     options: ClientOptions.RequestOptions | undefined
   ) => number
+  /**
+   * The host's `_meta` of a request with these options as text, by which one answer is told from another; `undefined`
+   * where that is not known before the request is made.
+   */
+  readonly parameters: (
+    fiber: Fiber.Fiber<unknown, unknown>,
+    options: ClientOptions.RequestOptions | undefined
+  ) => string | undefined
 }
 
 export const make = (settings: Settings): Calls => {
@@ -134,24 +145,6 @@ export const make = (settings: Settings): Calls => {
     fiber: Fiber.Fiber<unknown, unknown>,
     options: ClientOptions.RequestOptions | undefined
   ): number => millis(options?.deadline, fiber.getRef(ClientOptions.Deadline)) ?? settings.deadlineMillis
-
-  /** Waits for a session no longer than the request may take, and no longer than its signal allows. */
-  const awaitSession = (
-    method: string,
-    deadlineAt: number,
-    deadlineMillis: number,
-    signal: AbortSignal | undefined
-  ): Effect.Effect<Session, McpError.McpError> => {
-    const failure = (reason: McpError.McpErrorReason) => McpError.make(reason, "unsent", { server, method })
-    let session = link.current
-    if (deadlineAt !== Infinity) {
-      session = Effect.timeoutOrElse(session, {
-        duration: Duration.millis(Math.max(0, deadlineAt - settings.now())),
-        orElse: () => Effect.fail(failure(new McpError.RequestTimeout({ kind: "deadline", millis: deadlineMillis })))
-      })
-    }
-    return Abort.orElse(session, signal, (reason) => failure(new McpError.Cancelled({ reason })))
-  }
 
   const cancellers = new Map<Envelope.RequestId, AbortController>()
 
@@ -178,140 +171,32 @@ export const make = (settings: Settings): Calls => {
     })
   }
 
-  const metadata = (
-    fiber: Fiber.Fiber<unknown, unknown>,
-    session: Session,
-    host: Json.JsonObject | undefined,
-    own: Json.JsonObject | undefined,
-    options: ClientOptions.RequestOptions | undefined
-  ): Json.JsonObject | undefined => {
-    const level = session.revision.logLevel === "request" ? settings.logLevel() : undefined
-    const trace = Telemetry.traceContext(fiber)
-    const region = fiber.getRef(ClientOptions.RequestMetadata)
-    const meta = options?.meta
-    if (
-      level === undefined && trace === undefined && host === undefined && region === undefined && own === undefined
-      && meta === undefined
-    ) return undefined
-    const merged = RequestText.mergeMetadata(
-      level === undefined ? undefined : { [Metadata.logLevelKey]: level },
-      trace,
-      host,
-      region,
-      own,
-      meta
-    )
-    if (merged !== undefined && Object.hasOwn(merged, Metadata.logLevelKey)) settings.noticeLogging()
-    return merged
-  }
-
   const run: Run = (invocation, given) =>
-    cancellable(invocation.method, given, (options) => runCancellable(invocation, options))
+    given?.requestId === undefined
+      ? runCancellable(invocation, given)
+      : cancellable(invocation.method, given, (options) => runCancellable(invocation, options))
 
   const runCancellable: Run = <A>(invocation: Invocation<A>, options?: RunOptions) =>
     Effect.withFiber((fiber) => {
-      const idleMillis = millis(options?.idleTimeout, fiber.getRef(ClientOptions.IdleTimeout)) ?? settings.idleMillis
       const startedAt = settings.now()
       const deadlineMillis = deadlineMillisOf(fiber, options)
-      const deadlineAt = options?.deadlineAt
-        ?? (deadlineMillis === Infinity ? Infinity : startedAt + deadlineMillis)
-
-      const send = <B>(
-        session: Session,
-        params: Json.JsonObject,
-        host: Json.JsonObject | undefined,
-        sender: Fiber.Fiber<unknown, unknown>,
-        decode: (result: Json.JsonObject, evidence: Transport.Evidence) => Exit.Exit<B, McpError.McpErrorReason>
-      ): Effect.Effect<B, McpError.McpError> => {
-        const method = invocation.methodFor?.(session.revision) ?? invocation.method
-        const missing = CapabilityGate.missing(session, method)
-        if (missing !== undefined) return Effect.fail(McpError.make(missing, "unsent", { server, method }))
-        const split = RequestText.splitMetadata(params)
-        const { name, routingParams } = invocation
-        const named = Result.succeed(name === undefined ? undefined : { name })
-        return Attempts.run({
-          session,
-          server,
-          call: {
-            method,
-            params: split.params,
-            metadata: metadata(sender, session, host, split.metadata, options),
-            decode,
-            idleMillis,
-            deadlineAt,
-            deadlineMillis,
-            id: options?.requestId,
-            signal: options?.signal,
-            onProgress: options?.onProgress,
-            onNotification: invocation.onNotification,
-            tasks: invocation.tasks,
-            uri: invocation.uri
-          },
-          routing: routingParams === undefined
-            ? () => named
-            : () => Result.map(routingParams(session), (params) => ({ name, params })),
-          onHeaderMismatch: invocation.onHeaderMismatch,
-          onSessionExpired: link.retire(session),
-          requestState: invocation.requestState,
-          trip: {
-            interaction: settings.interaction,
-            now: settings.now,
-            startedAt,
-            onWait: settings.onInputRequiredWait
-          }
-        })
+      const limits: Attempts.Limits = {
+        idleMillis: millis(options?.idleTimeout, fiber.getRef(ClientOptions.IdleTimeout)) ?? settings.idleMillis,
+        startedAt,
+        deadlineAt: options?.deadlineAt ?? (deadlineMillis === Infinity ? Infinity : startedAt + deadlineMillis),
+        deadlineMillis
       }
-
-      const onSession = (session: Session): Effect.Effect<A, McpError.McpError> => {
-        const decode = (result: Json.JsonObject, evidence: Transport.Evidence) => {
-          const decoded = invocation.decode(result, session, evidence)
-          if (Exit.isSuccess(decoded)) recordServerInfo(session, result)
-          return decoded
-        }
-        const around = settings.around
-        const throughAround = (
-          around: ClientOptions.Around,
-          host: Json.JsonObject | undefined,
-          sender: Fiber.Fiber<unknown, unknown>
-        ): Effect.Effect<A, McpError.McpError> => {
-          // A result that the hook made up was sent under no authorization that is known.
-          let evidence: Transport.Evidence = { authorization: "unknown" }
-          return Effect.flatMap(
-            around(
-              { server, method: invocation.method, params: invocation.params },
-              (params) =>
-                send(session, params, host, sender, (result, sent) => {
-                  evidence = sent
-                  return Exit.succeed(result)
-                })
-            ),
-            (result) =>
-              Exit.mapError(
-                decode(result, evidence),
-                (reason) => McpError.make(reason, "unknown", { server, method: invocation.method })
-              )
-          )
-        }
-        const run = (host: Json.JsonObject | undefined): Effect.Effect<A, McpError.McpError> =>
-          Effect.withFiber((sender) =>
-            around === undefined
-              ? send(session, invocation.params, host, sender, decode)
-              : throughAround(around, host, sender)
-          )
-        const host = settings.requestMetadata
-        return Effect.isEffect(host) ? Effect.flatMap(host, run) : run(host)
-      }
-
       const ready = link.ready()
-      if (invocation.generation !== undefined && invocation.generation !== ready?.generation) {
-        const reason = invocation.onOtherGeneration?.() ?? new McpError.SessionExpired({ status: 0 })
-        return Effect.fail(McpError.make(reason, "unsent", { server, method: invocation.method }))
+      const refused = Attempts.otherGeneration(invocation, ready)
+      if (refused !== undefined) {
+        return Effect.fail(McpError.make(refused, "unsent", { server, method: invocation.method }))
       }
+
       const effect = ready !== undefined
-        ? onSession(ready)
+        ? inSession(invocation, options, limits, ready)
         : Effect.flatMap(
-          awaitSession(invocation.method, deadlineAt, deadlineMillis, options?.signal),
-          onSession
+          Attempts.awaitSession(settings, fiber, invocation.method, limits, options),
+          (session) => inSession(invocation, options, limits, session)
         )
       return Telemetry.withSpan(
         effect,
@@ -331,6 +216,55 @@ export const make = (settings: Settings): Calls => {
       )
     })
 
+  const inSession = <A>(
+    invocation: Invocation<A>,
+    options: RunOptions | undefined,
+    limits: Attempts.Limits,
+    session: Session
+  ): Effect.Effect<A, McpError.McpError> => {
+    const host = settings.requestMetadata
+    const { around } = settings
+    const send = (host: Json.JsonObject | undefined): Effect.Effect<A, McpError.McpError> =>
+      around === undefined
+        ? Effect.withFiber((sender) =>
+          new Attempts.Attempts(settings, invocation, options, limits, session, invocation.params, host).start(sender)
+        )
+        : throughAround(around, invocation, options, limits, session, host)
+    return Effect.isEffect(host) ? Effect.flatMap(host, send) : send(host)
+  }
+
+  const throughAround = <A>(
+    around: ClientOptions.Around,
+    invocation: Invocation<A>,
+    options: RunOptions | undefined,
+    limits: Attempts.Limits,
+    session: Session,
+    host: Json.JsonObject | undefined
+  ): Effect.Effect<A, McpError.McpError> =>
+    Effect.withFiber((sender) => {
+      // A result that the hook made up was sent under no authorization that is known.
+      let sentUnder: Transport.Evidence = { authorization: "unknown" }
+      let sentIn = session
+      const raw: Invocation<Json.JsonObject> = {
+        ...invocation,
+        decode: (result, session, evidence) => {
+          sentUnder = evidence
+          sentIn = session
+          return Exit.succeed(result)
+        }
+      }
+      const proceed = (params: Json.JsonObject): Effect.Effect<Json.JsonObject, McpError.McpError> =>
+        Effect.suspend(() => new Attempts.Attempts(settings, raw, options, limits, session, params, host).start(sender))
+      return Effect.flatMap(
+        around({ server, method: invocation.method, params: invocation.params }, proceed),
+        (result) =>
+          Exit.mapError(
+            Attempts.read(invocation, sentIn, result, sentUnder),
+            (reason) => McpError.make(reason, "unknown", { server, method: invocation.method })
+          )
+      )
+    })
+
   return {
     run,
     cancellable,
@@ -344,9 +278,23 @@ export const make = (settings: Settings): Calls => {
       const ready = link.ready()
       if (ready !== undefined) return Effect.succeed(ready)
       const deadlineMillis = deadlineMillisOf(fiber, options)
-      return awaitSession(method, options.deadlineAt ?? settings.now() + deadlineMillis, deadlineMillis, options.signal)
+      const deadlineAt = options.deadlineAt ?? settings.now() + deadlineMillis
+      return Attempts.awaitSession(settings, fiber, method, { deadlineAt, deadlineMillis }, options)
     },
     deadlineMillis: deadlineMillisOf,
+    parameters: (fiber, options) => {
+      const host = settings.requestMetadata
+      if (settings.around !== undefined || Effect.isEffect(host)) return undefined
+      const region = fiber.getRef(ClientOptions.RequestMetadata)
+      const meta = options?.meta
+      if (host === undefined && region === undefined && meta === undefined) return ""
+      try {
+        return JSON.stringify(RequestText.mergeMetadata(host, region, meta) ?? {})
+      } catch {
+        // The request will be refused for it.
+        return undefined
+      }
+    },
     deadlineAt: (fiber, options) => {
       const deadlineMillis = deadlineMillisOf(fiber, options)
       return deadlineMillis === Infinity ? Infinity : settings.now() + deadlineMillis

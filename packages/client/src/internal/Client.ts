@@ -9,6 +9,7 @@ import {
   Logging,
   McpError,
   Metadata,
+  PeerText,
   Revision
 } from "@mcp-effect/protocol"
 import type { Transport } from "@mcp-effect/transport"
@@ -25,26 +26,43 @@ import * as ClientOptions from "../ClientOptions.ts"
 import * as Deprecations from "../Deprecations.ts"
 import type { McpClient, Negotiated } from "../McpClient.ts"
 import * as McpTask from "../McpTask.ts"
+import * as ResultCache from "../ResultCache.ts"
+import type { Filter } from "../Subscription.ts"
 import * as Calls from "./Calls.ts"
 import * as Completions from "./Completions.ts"
+import { Hot } from "./Hot.ts"
 import * as Interaction from "./Interaction.ts"
 import * as Link from "./Link.ts"
-import { Hot } from "./Mailbox.ts"
+import * as ListChanges from "./ListChanges.ts"
+import type { Listing } from "./Lists.ts"
+import { NotificationRouter } from "./NotificationRouter.ts"
 import * as Prompts from "./Prompts.ts"
 import * as Read from "./Read.ts"
 import * as RequestText from "./RequestText.ts"
 import * as Resources from "./Resources.ts"
+import * as ResourceWatch from "./ResourceWatch.ts"
+import { ResultCaching } from "./ResultCaching.ts"
 import * as Resumption from "./Resumption.ts"
 import * as ServerLogs from "./ServerLogs.ts"
 import { ServerRequests } from "./ServerRequests.ts"
 import type { Session } from "./Session.ts"
-import * as Standby from "./Standby.ts"
+import { Standby } from "./Standby.ts"
+import * as Subscriptions from "./Subscriptions.ts"
+import { TaskProgress } from "./TaskProgress.ts"
 import * as Tasks from "./Tasks.ts"
 import * as Tools from "./Tools.ts"
+import * as Watch from "./Watch.ts"
 
 const defaultClientInfo: Implementation.Implementation = { name: "mcp-effect", version: "0.1.0" }
 
 const isNonEmptyString = (value: unknown): boolean => typeof value === "string" && value !== ""
+
+/** Notifications that servers of later revisions are not sent, by whichever application still does. */
+const isRemoved = (method: string, revision: Revision.Facts): boolean =>
+  (method === "notifications/initialized" && !revision.handshake)
+  || (method === "notifications/roots/list_changed" && !revision.rootsListChanged)
+
+const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
 const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undefined => {
   const info = options.clientInfo
@@ -59,6 +77,17 @@ const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undef
   if (output !== undefined && output !== "report" && output !== "strict") {
     return "outputValidation must be \"report\" or \"strict\""
   }
+  const standby: string | undefined = options.standbyStream
+  if (standby !== undefined && standby !== "auto" && standby !== "off" && standby !== "required") {
+    return "standbyStream must be \"auto\", \"off\" or \"required\""
+  }
+  const reissue: string | undefined = options.reissue
+  if (reissue !== undefined && reissue !== "always" && reissue !== "safe" && reissue !== "never") {
+    return "reissue must be \"always\", \"safe\" or \"never\""
+  }
+  if (options.keepAlive !== undefined && !(toMillis(options.keepAlive) > 0 && toMillis(options.keepAlive) < Infinity)) {
+    return "keepAlive must be longer than nothing, and end"
+  }
   if (options.logLevel !== undefined && !Logging.isLoggingLevel(options.logLevel)) {
     return `logLevel must be one of ${Logging.levels.join(", ")}`
   }
@@ -69,18 +98,19 @@ const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undef
   return undefined
 }
 
-const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
-
 export const make = Effect.fnUntraced(function*<R>(
   transport: Transport.Transport["Service"],
   options: ClientOptions.ClientOptions<R>
 ): Effect.fn.Return<McpClient, McpError.McpError, Scope.Scope | R> {
   const server = transport.target
-  const problem = problemWith(options)
+  const problem = transport.kind === "sse" && options.protocol === "modern"
+    ? "HTTP+SSE has no modern revision; leave protocol out, or use another transport"
+    : problemWith(options)
   if (problem !== undefined) {
     return yield* McpError.make(new McpError.InvalidRequest({ problem }), "unsent", { server })
   }
   const clock = yield* Clock.Clock
+  const caching = new ResultCaching(yield* ResultCache.ResultCache, transport.fingerprint, clock)
   const context = yield* Effect.context<R>()
   const interaction = yield* Interaction.make(options.handlers ?? {}, server, context)
   const fork = Effect.runForkWith(context)
@@ -105,7 +135,24 @@ export const make = Effect.fnUntraced(function*<R>(
     fork(Deprecations.notice("logging"))
   }
   if (logLevel !== undefined) noticeLogging()
-  const serverRequests = new ServerRequests(clock, fork, interaction)
+  // Over plain HTTP a server cannot ask anything but with an answer of the modern era.
+  const serves = (): boolean => transport.kind !== "http"
+  const serverRequests = new ServerRequests(clock, fork, interaction, serves)
+  const taskProgress = new TaskProgress()
+
+  const router = new NotificationRouter({
+    publish: (notification) => {
+      notifications.publish(notification)
+      const message = Read.logMessage(notification)
+      if (message === undefined) return
+      noticeLogging()
+      logs.publish(message)
+      if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
+    },
+    onUnowned: ({ method }) =>
+      fork(Effect.logDebug(`${server} sent ${PeerText.excerpt(method)} for a subscription that is not open`))
+  })
+  router.onInvalidate((notification) => caching.onNotification(notification))
 
   const linkScope = yield* Scope.fork(yield* Effect.scope)
   // What the server should still hear when the client closes; each bounds itself, and the link outlives them.
@@ -117,17 +164,29 @@ export const make = Effect.fnUntraced(function*<R>(
     fiber.addObserver(() => parting.delete(fiber))
   }
 
+  const standby = new Standby({
+    mode: options.standbyStream ?? "auto",
+    // A server that may ask or say something needs a way to do so.
+    isNeeded: (session) => logLevel !== undefined || Object.keys(interaction.capabilities(session.revision)).length > 0,
+    current: () => link.ready(),
+    onSessionLost: (session, isListening) => Effect.sync(() => link.retire(session, undefined, isListening)),
+    onGap: () => caching.onGap(),
+    fork
+  })
+
   const link: Link.Link = yield* Scope.provide(
     Link.make(transport, {
       protocol: options.protocol ?? "auto",
       probeTimeout: options.probeTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.probeTimeout),
       connectTimeout: Duration.fromInputUnsafe(options.connectTimeout ?? ClientOptions.defaultConnectTimeout),
+      retry: options.retry,
+      keepAlive: options.keepAlive === undefined ? undefined : Duration.fromInputUnsafe(options.keepAlive),
       clientInfo: options.clientInfo ?? defaultClientInfo,
       sendClientInfo: options.sendClientInfo ?? true,
       capabilities: (revision) => {
         const extensions = options.extensions ?? {}
         return {
-          ...interaction.capabilities(revision),
+          ...(revision.serverRequests && !serves() ? undefined : interaction.capabilities(revision)),
           ...(Object.keys(extensions).length === 0 ? undefined : { extensions })
         }
       },
@@ -142,29 +201,26 @@ export const make = Effect.fnUntraced(function*<R>(
           })
         }
       },
-      onNotification: (notification) => {
+      onNotification: (notification, origin) => {
         serverRequests.onNotification(notification)
-        // It belongs to a request, and none that is open waits for it.
-        if (notification.method === "notifications/progress") return
-        notifications.publish(notification)
-        const message = Read.logMessage(notification)
-        if (message === undefined) return
-        noticeLogging()
-        logs.publish(message)
-        if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
+        // It belongs to a request, and none that is open waits for it; a task may have come of it.
+        if (notification.method === "notifications/progress") return taskProgress.onNotification(notification)
+        router.route(notification, origin)
       },
       onDiagnostic,
       // A level asked for outlives the connection it was asked on.
-      prepare: (session) =>
-        Effect.andThen(
+      prepare: (session) => {
+        caching.onSession(session)
+        return Effect.andThen(
           Effect.andThen(
             transport.kind === "sse" ? Deprecations.notice("http-sse") : Effect.void,
-            Effect.andThen(announceRoots(session), listenForRequests(session))
+            Effect.andThen(announceRoots(session), standby.prepare(session))
           ),
           logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
             ? requestLogLevel(session, logLevel)
             : Effect.void
         )
+      }
     }),
     linkScope
   )
@@ -180,20 +236,15 @@ export const make = Effect.fnUntraced(function*<R>(
     noticeLogging,
     around: options.around,
     interaction,
-    onInputRequiredWait: options.onInputRequiredWait
+    onInputRequiredWait: options.onInputRequiredWait,
+    retry: options.retry,
+    reissue: options.reissue ?? "always"
   })
   const run = calls.run
 
-  /** A server that may ask something needs a way to ask it. */
-  const listenForRequests = (session: Session): Effect.Effect<void> =>
-    options.standbyStream === "off" || Object.keys(interaction.capabilities(session.revision)).length === 0
-      ? Effect.void
-      : Scope.provide(Standby.keep(session), session.scope)
-
   /** Tells the server of changes of the roots, for as long as the session lives. */
   const announceRoots = (session: Session): Effect.Effect<unknown> =>
-    // Over plain HTTP a server cannot ask for them.
-    interaction.rootsChanges === undefined || !session.revision.rootsListChanged || transport.kind === "http"
+    interaction.rootsChanges === undefined || !session.revision.rootsListChanged || !serves()
       ? Effect.void
       : Effect.forkIn(
         Stream.runForEach(interaction.rootsChanges, () =>
@@ -227,27 +278,88 @@ export const make = Effect.fnUntraced(function*<R>(
     subscribeNotifications: notifications.subscribe,
     session: link.current,
     onDiagnostic,
-    declared: declaresTasks
+    declared: declaresTasks,
+    progress: taskProgress
   })
 
   if (options.lazy !== true) yield* link.current
 
   const tools = Tools.make(
     calls,
+    caching,
     server,
     onDiagnostic,
-    () =>
-      notifications.publish({
-        _tag: "Notification",
-        method: "notifications/tools/list_changed",
-        params: undefined
+    (readAnew) =>
+      Effect.suspend(() => {
+        const changed: Envelope.Notification = {
+          _tag: "Notification",
+          method: "notifications/tools/list_changed",
+          params: undefined
+        }
+        router.invalidate(changed)
+        return Effect.ensuring(readAnew, Effect.sync(() => notifications.publish(changed)))
       }),
     tasks,
     declaresTasks,
-    options.outputValidation === "strict"
+    options.outputValidation === "strict",
+    options.trustAnnotations === true
   )
-  const prompts = Prompts.make(calls, onDiagnostic)
-  const resources = Resources.make(calls, onDiagnostic)
+  const subscriptions = Subscriptions.make({
+    server,
+    calls,
+    link,
+    router,
+    now,
+    fork,
+    onDiagnostic,
+    declaresTasks
+  })
+  yield* Effect.addFinalizer(() => subscriptions.closeAll)
+  // The stream comes second: what it brings finds its listener.
+  const listening = <A>(hot: Hot<A>) => Effect.tap(hot.subscribe, () => standby.listening)
+  const prompts = Prompts.make(calls, caching, onDiagnostic)
+  const resources = Resources.make(calls, caching, onDiagnostic)
+
+  const watch = <A>(method: string, list: Listing<A>, filter: Filter) =>
+    Watch.make({
+      method,
+      list: list.anew,
+      caching,
+      link,
+      listen: (onGap) =>
+        Effect.flatMap(
+          link.current,
+          ({ revision }) =>
+            revision.subscriptions === "listen"
+              ? ListChanges.listen(subscriptions.listen(filter), onGap)
+              : standby.listening
+        ),
+      fork,
+      scope: linkScope
+    })
+
+  let watchResource: McpClient["watchResource"] | undefined
+  const makeWatchResource = () =>
+    ResourceWatch.make({
+      server,
+      calls,
+      link,
+      router,
+      caching,
+      subscriptions,
+      read: resources.readAnew,
+      standby: standby.listening,
+      fork,
+      part,
+      scope: linkScope
+    })
+
+  const keptLists: { readonly [Kind in ResultCache.ListKind]: Effect.Effect<ResultCache.CacheInfo | undefined> } = {
+    tools: tools.list.info,
+    prompts: prompts.list.info,
+    resources: resources.resources.info,
+    resourceTemplates: resources.templates.info
+  }
 
   // Written out, since an object that is put together from others by spreading takes several times the memory.
   return {
@@ -290,12 +402,12 @@ export const make = Effect.fnUntraced(function*<R>(
           logLevel = level
           return Effect.void
         }
-        return Effect.tap(
+        return Effect.andThen(
           run({ method: "logging/setLevel", params: { level }, decode: () => Exit.void }, request),
-          () =>
-            Effect.sync(() => {
-              logLevel = level
-            })
+          Effect.suspend(() => {
+            logLevel = level
+            return standby.need(session)
+          })
         )
       })
     },
@@ -311,6 +423,9 @@ export const make = Effect.fnUntraced(function*<R>(
     },
     notify: (method, params) =>
       Effect.flatMap(link.current, ({ agreement: { terms }, requests }) => {
+        if (isRemoved(method, terms.revision)) {
+          return Effect.logDebug(`${method} was not sent: revision ${terms.revision.version} does not have it`)
+        }
         const split = RequestText.splitMetadata(params ?? {})
         const meta = { ...RequestText.mergeMetadata(split.metadata), ...terms.metadata }
         return requests.notify(
@@ -320,11 +435,18 @@ export const make = Effect.fnUntraced(function*<R>(
         )
       }),
     cancel: (requestId, reason) => Effect.sync(() => calls.cancel(requestId, reason)),
+    listen: subscriptions.listen,
+    watchTools: watch("tools/list", tools.list, { toolsListChanged: true }),
+    watchPrompts: watch("prompts/list", prompts.list, { promptsListChanged: true }),
+    watchResources: watch("resources/list", resources.resources, { resourcesListChanged: true }),
+    watchResource: (uri) => (watchResource ??= makeWatchResource())(uri),
+    cacheInfo: (kept) => typeof kept === "string" ? keptLists[kept] : resources.readInfo(kept.uri),
+    clearCache: Effect.sync(() => caching.clear()),
     server: Effect.map(link.current, negotiated),
     state: SubscriptionRef.changes(link.state),
-    notifications: notifications.stream,
-    subscribeNotifications: notifications.subscribe,
-    logs: logs.stream,
+    notifications: Stream.unwrap(listening(notifications)),
+    subscribeNotifications: listening(notifications),
+    logs: Stream.unwrap(listening(logs)),
     diagnostics: diagnostics.stream
   }
 })

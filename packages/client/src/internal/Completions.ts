@@ -10,6 +10,11 @@ export const make = (calls: Calls): Pick<McpClient, "complete"> => ({
     calls.run({
       method: "completion/complete",
       params: { ...request },
+      paramsFor: (params, revision) => {
+        if (revision.completionContext) return params
+        const { context: _, ...others } = params
+        return others
+      },
       decode: Read.completion
     }, options)
 })

@@ -1,34 +1,67 @@
 /**
  * Owns the way to one server: connects, negotiates, and connects anew when the connection is gone. One attempt at a
  * time, in its own scope, never in a caller's fiber: a caller that gives up takes nobody along.
+ *
+ * A server that is gone is connected to again when somebody needs it, never by itself; how soon, `Restarts` says.
  */
-import { type Diagnostic, type Envelope, McpError, type Revision } from "@mcp-effect/protocol"
+import { Activity, type Diagnostic, type Envelope, McpError, type Revision } from "@mcp-effect/protocol"
 import type { Transport } from "@mcp-effect/transport"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import type { Retry } from "../ClientOptions.ts"
 import { EraCache } from "./EraCache.ts"
+import * as KeepAlive from "./KeepAlive.ts"
 import * as Negotiation from "./Negotiation.ts"
+import { Patience } from "./Patience.ts"
 import type { InFlight } from "./Pending.ts"
+import * as Recovery from "./Recovery.ts"
 import * as Requests from "./Requests.ts"
+import { Restarts } from "./Restarts.ts"
+import * as Retries from "./Retries.ts"
 import * as Session from "./Session.ts"
 
-/** What a client is doing, with the number of the connection it concerns. */
+/**
+ * What a client is doing, with the number of the connection it concerns.
+ *
+ * - `Idle`: nobody has needed the server yet (`lazy`).
+ * - `Connecting`, and `Renewing` for every connection after the first: `delayMillis` pass before the attempt, which grow
+ *   with the failures in a row.
+ * - `Ready`, and `Degraded` while the server does not answer `keepAlive`.
+ * - `Failed`: the connection or session is gone, or could not be had. The next request connects again, after
+ *   `retryAfterMillis` at the soonest. With an open `circuit`, requests fail at once with `ServerUnavailable` until then.
+ *   `failures` counts how many times in a row it could not be had, or was gone again within 30 seconds.
+ */
 export type ConnectionState =
   | { readonly _tag: "Idle"; readonly generation: number }
   | { readonly _tag: "Connecting"; readonly generation: number }
   | { readonly _tag: "Ready"; readonly generation: number }
-  | { readonly _tag: "Renewing"; readonly generation: number }
-  | { readonly _tag: "Failed"; readonly generation: number; readonly error: McpError.McpError }
+  | { readonly _tag: "Degraded"; readonly generation: number; readonly error: McpError.McpError }
+  | { readonly _tag: "Renewing"; readonly generation: number; readonly delayMillis: number }
+  | {
+    readonly _tag: "Failed"
+    readonly generation: number
+    readonly error: McpError.McpError
+    readonly failures: number
+    readonly circuit: "closed" | "open"
+    readonly retryAfterMillis: number
+  }
 
-export interface Options extends Omit<Negotiation.Options, "http" | "probeTimeout" | "onRefused" | "onRevision"> {
+export interface Options
+  extends Omit<Negotiation.Options, "http" | "probeTimeout" | "onRefused" | "onRevision" | "repeated" | "onHold">
+{
   readonly probeTimeout: Duration.Duration | undefined
   readonly connectTimeout: Duration.Duration
+  /** For the requests of connecting, where the connection outlives their failure. */
+  readonly retry: Retry | undefined
+  readonly keepAlive: Duration.Duration | undefined
   /** Takes requests of the server, with the revision they are to be answered under. */
   readonly onServerRequest: (
     request: Envelope.Request,
@@ -36,10 +69,11 @@ export interface Options extends Omit<Negotiation.Options, "http" | "probeTimeou
     revision: Revision.Facts | undefined,
     origin: InFlight | undefined
   ) => void
-  readonly onNotification: (notification: Envelope.Notification) => void
+  /** `origin` is the request that it came with, where that is known. */
+  readonly onNotification: (notification: Envelope.Notification, origin: InFlight | undefined) => void
   readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
   /** Runs on each session before anybody else uses it. */
-  readonly prepare: (session: Session.Session) => Effect.Effect<unknown>
+  readonly prepare: (session: Session.Session) => Effect.Effect<unknown, McpError.McpError>
 }
 
 export interface Link {
@@ -47,8 +81,11 @@ export interface Link {
   readonly ready: () => Session.Session | undefined
   /** The session in use, or the one that the attempt under way brings. */
   readonly current: Effect.Effect<Session.Session, McpError.McpError>
-  /** Gives up a session that its server has forgotten, so that the next request opens another. */
-  readonly retire: (session: Session.Session) => Effect.Effect<void>
+  /**
+   * Gives up a session that its server has forgotten, unless another has taken its place, so that the next request opens
+   * another, or at once with `replace`. What is under way in it is still waited for.
+   */
+  readonly retire: (session: Session.Session, cause?: McpError.McpError, replace?: boolean) => void
   readonly state: SubscriptionRef.SubscriptionRef<ConnectionState>
 }
 
@@ -63,9 +100,14 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Link, never, Scope.Scope> {
   const linkScope = yield* Effect.scope
   const eras = yield* EraCache
+  const clock = yield* Clock.Clock
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const restarts = new Restarts(now)
   const state = yield* SubscriptionRef.make<ConnectionState>({ _tag: "Idle", generation: 0 })
   const http = httpKinds.has(transport.kind)
   let session: Session.Session | undefined
+  let readyAt = 0
   let attempt: Deferred.Deferred<Session.Session, McpError.McpError> | undefined
   let generation = 0
   let closed = false
@@ -75,17 +117,26 @@ export const make = Effect.fnUntraced(function*(
   const open = Effect.fnUntraced(function*(
     protocol: Negotiation.Options["protocol"],
     onRefused: Negotiation.Options["onRefused"],
+    patience: Patience,
     scope: Scope.Closeable
   ): Effect.fn.Return<Session.Session, McpError.McpError> {
     let revision: Revision.Facts | undefined
+    const repeated = <A, R>(effect: Effect.Effect<A, McpError.McpError, R>) =>
+      Retries.run(
+        effect,
+        options.retry ?? Retries.defaultSchedule,
+        { now, deadlineAt: Infinity, signal: undefined },
+        // A connection that is gone takes the attempt with it.
+        (reason) => reason._tag !== "ConnectionClosed" && Recovery.mayPass(reason)
+      )
     const requests = yield* Scope.provide(
-      Requests.connect(transport, {
+      repeated(Requests.connect(transport, {
         onMessage: (message, requests, origin) =>
           message._tag === "Request"
             ? options.onServerRequest(message, requests, revision, origin)
-            : options.onNotification(message),
+            : options.onNotification(message, origin),
         onDiagnostic: options.onDiagnostic
-      }),
+      })),
       scope
     )
     const agreement = yield* Effect.scoped(Negotiation.negotiate(requests, {
@@ -94,6 +145,8 @@ export const make = Effect.fnUntraced(function*(
       http,
       probeTimeout: options.probeTimeout ?? (http ? httpProbeTimeout : sharedProbeTimeout),
       onRefused,
+      repeated,
+      onHold: () => patience.holder(),
       onRevision: (agreed) => {
         revision = agreed
       }
@@ -101,12 +154,14 @@ export const make = Effect.fnUntraced(function*(
     const opened: Session.Session = {
       generation,
       revision: agreement.terms.revision,
-      http,
+      // Some transports find out in the course of the handshake what they are.
+      http: httpKinds.has(transport.kind),
       agreement,
       requests,
       scope,
-      declares: (path) => Session.declares(agreement.capabilities, path),
-      serverInfo: agreement.serverInfo
+      declares: (path) => Session.declares(opened.agreement.capabilities, path),
+      serverInfo: agreement.serverInfo,
+      evidence: undefined
     }
     yield* options.prepare(opened)
     return opened
@@ -115,24 +170,29 @@ export const make = Effect.fnUntraced(function*(
   /** Opens in a scope of its own, which is closed before a failure is reported. */
   const openScoped = Effect.fnUntraced(function*(
     protocol: Negotiation.Options["protocol"],
-    onRefused: Negotiation.Options["onRefused"]
+    onRefused: Negotiation.Options["onRefused"],
+    patience: Patience
   ) {
     const scope = yield* Scope.fork(linkScope)
     return yield* Effect.onExit(
-      open(protocol, onRefused, scope),
+      Effect.provideService(open(protocol, onRefused, patience, scope), Activity.Activity, patience),
       (exit) => Exit.isFailure(exit) ? Scope.close(scope, exit) : Effect.void
     )
   })
 
   const connect = Effect.fnUntraced(function*(
-    onRefused: Negotiation.Options["onRefused"]
+    onRefused: Negotiation.Options["onRefused"],
+    patience: Patience
   ): Effect.fn.Return<Session.Session, McpError.McpError> {
     const shakesHands = transport.kind === "sse" || knownLegacy || eras.endsOnProbe(transport.fingerprint)
     const protocol = options.protocol === "auto" && shakesHands ? "legacy" : options.protocol
-    return yield* Effect.catch(openScoped(protocol, onRefused), (error) => {
+    return yield* Effect.catch(openScoped(protocol, onRefused, patience), (error) => {
       if (protocol !== "auto" || http || !Negotiation.endsOnProbe(error)) return Effect.fail(error)
       // Some legacy servers exit on any request before initialize.
-      return Effect.tap(openScoped("legacy", onRefused), () => Effect.sync(() => eras.remember(transport.fingerprint)))
+      return Effect.tap(
+        openScoped("legacy", onRefused, patience),
+        () => Effect.sync(() => eras.remember(transport.fingerprint))
+      )
     })
   })
 
@@ -141,17 +201,16 @@ export const make = Effect.fnUntraced(function*(
     const onRefused = (error: McpError.McpError): void => {
       refused = error
     }
-    return Effect.timeoutOrElse(connect(onRefused), {
-      duration: options.connectTimeout,
-      orElse: () =>
-        Effect.fail(
-          refused ?? McpError.make(
-            new McpError.RequestTimeout({ kind: "connect", millis: Duration.toMillis(options.connectTimeout) }),
-            "unsent",
-            { server: transport.target }
-          )
+    const patience = new Patience(now)
+    const millis = Duration.toMillis(options.connectTimeout)
+    return patience.limit(connect(onRefused, patience), millis, () =>
+      Effect.fail(
+        refused ?? McpError.make(
+          new McpError.RequestTimeout({ kind: "connect", millis }),
+          "unsent",
+          { server: transport.target }
         )
-    })
+      ))
   })
 
   const closedHere = (): McpError.McpError =>
@@ -168,48 +227,96 @@ export const make = Effect.fnUntraced(function*(
     attempt = undefined
     if (Exit.isSuccess(exit)) {
       session = exit.value
+      readyAt = now()
       if (http && session.revision.era === "legacy") knownLegacy = true
       yield* SubscriptionRef.set(state, { _tag: "Ready", generation: session.generation })
       yield* Effect.forkIn(watch(session), session.scope, { startImmediately: true })
+      if (options.keepAlive !== undefined) yield* Effect.forkIn(keepAlive(session, options.keepAlive), session.scope)
       yield* Deferred.succeed(deferred, session)
       return
     }
     // Without an error of its own the attempt was ended with the client, or by a defect, which stays one.
     const error = Option.getOrElse(Exit.findErrorOption(exit), closedHere)
-    yield* SubscriptionRef.set(state, { _tag: "Failed", generation, error })
+    if (error.reason.isTransient) restarts.failed(error)
+    yield* SubscriptionRef.set(state, failed(generation, error))
     yield* Cause.hasDies(exit.cause) ? Deferred.failCause(deferred, exit.cause) : Deferred.fail(deferred, error)
   })
 
-  const run = Effect.fnUntraced(function*(deferred: Deferred.Deferred<Session.Session, McpError.McpError>) {
-    const first = generation === 0
-    generation++
-    yield* SubscriptionRef.set(state, { _tag: first ? "Connecting" : "Renewing", generation })
-    yield* Effect.ignore(Effect.onExit(connectInTime, (exit) => settle(deferred, exit)))
+  const failed = (generation: number, error: McpError.McpError): ConnectionState => ({
+    _tag: "Failed",
+    generation,
+    error,
+    failures: restarts.failures,
+    circuit: restarts.isOpen ? "open" : "closed",
+    retryAfterMillis: restarts.waitMillis
   })
 
-  const lose = (lost: Session.Session) =>
-    Effect.suspend(() => {
-      if (session === lost) session = undefined
-      return Effect.forkIn(Scope.close(lost.scope, Exit.void), linkScope)
-    })
+  const run = Effect.fnUntraced(function*(
+    deferred: Deferred.Deferred<Session.Session, McpError.McpError>,
+    delayMillis: number
+  ) {
+    const first = generation === 0
+    generation++
+    yield* SubscriptionRef.set(
+      state,
+      first ? { _tag: "Connecting", generation } : { _tag: "Renewing", generation, delayMillis }
+    )
+    const delayed = delayMillis === 0 ? connectInTime : Effect.andThen(Effect.sleep(delayMillis), connectInTime)
+    yield* Effect.ignore(Effect.onExit(delayed, (exit) => settle(deferred, exit)))
+  })
+
+  /** Begins an attempt, unless one is under way. */
+  const begin = (): Deferred.Deferred<Session.Session, McpError.McpError> => {
+    if (attempt !== undefined) return attempt
+    const deferred = Deferred.makeUnsafe<Session.Session, McpError.McpError>()
+    attempt = deferred
+    Fiber.runIn(fork(run(deferred, restarts.waitMillis)), linkScope)
+    return deferred
+  }
+
+  /** Takes a session out of use, unless another has taken its place, and gives what is to be told of it. */
+  const lose = (lost: Session.Session, error: McpError.McpError): Effect.Effect<void> => {
+    if (session !== lost) return Effect.void
+    session = undefined
+    restarts.ended(now() - readyAt, error)
+    return SubscriptionRef.set(state, failed(lost.generation, error))
+  }
+
+  const close = (lost: Session.Session) => Effect.forkIn(Scope.close(lost.scope, Exit.void), linkScope)
 
   const watch = (opened: Session.Session) =>
-    Effect.flatMap(opened.requests.connection.closed, (error) =>
-      Effect.andThen(
-        lose(opened),
-        SubscriptionRef.set(state, { _tag: "Failed", generation: opened.generation, error })
-      ))
+    Effect.flatMap(
+      opened.requests.connection.closed,
+      (error) => Effect.andThen(Effect.suspend(() => lose(opened, error)), close(opened))
+    )
+
+  const setState = (of: Session.Session, next: ConnectionState): Effect.Effect<void> =>
+    Effect.suspend(() => session === of ? SubscriptionRef.set(state, next) : Effect.void)
+
+  const keepAlive = (of: Session.Session, interval: Duration.Duration): Effect.Effect<never> =>
+    KeepAlive.run(of, {
+      intervalMillis: Duration.toMillis(interval),
+      clock,
+      onSilence: (error) => setState(of, { _tag: "Degraded", generation: of.generation, error }),
+      onLife: setState(of, { _tag: "Ready", generation: of.generation }),
+      onSessionLost: (error) => Effect.sync(() => retire(of, error, true))
+    })
+
+  const retire: Link["retire"] = (lost, cause, replace) => {
+    if (session !== lost || closed) return
+    const error = cause ?? McpError.make(new McpError.SessionExpired({ status: 404 }), "refused", {
+      server: transport.target
+    })
+    fork(lose(lost, error))
+    lost.requests.whenDrained(() => void fork(close(lost)))
+    if (replace === true && !restarts.isOpen) begin()
+  }
 
   const current = Effect.suspend(() => {
     if (session !== undefined) return Effect.succeed(session)
     if (closed) return Effect.fail(closedHere())
-    if (attempt !== undefined) return Deferred.await(attempt)
-    const deferred = Deferred.makeUnsafe<Session.Session, McpError.McpError>()
-    attempt = deferred
-    return Effect.andThen(
-      Effect.forkIn(run(deferred), linkScope, { startImmediately: true }),
-      Deferred.await(deferred)
-    )
+    const unavailable = attempt === undefined ? restarts.unavailable(transport.target) : undefined
+    return unavailable === undefined ? Deferred.await(begin()) : Effect.fail(unavailable)
   })
 
   yield* Effect.addFinalizer(() =>
@@ -222,7 +329,7 @@ export const make = Effect.fnUntraced(function*(
   return {
     ready: () => session,
     current,
-    retire: (lost) => Effect.asVoid(lose(lost)),
+    retire,
     state
   }
 })

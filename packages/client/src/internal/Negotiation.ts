@@ -3,13 +3,15 @@
  *
  * `server/discover` is asked first; a server that knows it is modern. Any other gets the `initialize` handshake. On a
  * shared channel a server may be slow, or silent about what it does not know, so that after the probe timeout
- * `initialize` goes out beside the open probe, and the first successful result decides.
+ * `initialize` goes out beside the open probe. A server of both eras may take both: from then on it is where the
+ * handshake, which it was sent last, has led it. So a handshake that succeeds decides, and a discovery where it does not.
  */
-import { type Implementation, Json, McpError, Metadata, Revision } from "@mcp-effect/protocol"
+import { Caching, type Implementation, Json, McpError, Metadata, Revision } from "@mcp-effect/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Call } from "./Pending.ts"
 import * as Probe from "./Probe.ts"
@@ -24,6 +26,8 @@ export interface Agreement {
   readonly serverInfo: Implementation.Implementation | undefined
   readonly instructions: string | undefined
   readonly supportedVersions: ReadonlyArray<string>
+  /** How long what a modern server declares may be judged by, in monotonic milliseconds. */
+  readonly freshUntil: number
 }
 
 export interface Options {
@@ -37,6 +41,10 @@ export interface Options {
   readonly sendClientInfo: boolean
   readonly capabilities: (revision: Revision.Facts) => Json.JsonObject
   readonly onRevision: (revision: Revision.Facts) => void
+  /** Makes a request again, as often as failures that pass allow. */
+  readonly repeated: <A>(request: Effect.Effect<A, McpError.McpError>) => Effect.Effect<A, McpError.McpError>
+  /** Makes the switch by which a request says that a person is waited for. */
+  readonly onHold: () => NonNullable<Call<unknown>["onHold"]>
 }
 
 const modernTerms = (revision: Revision.Facts, options: Options): Terms => {
@@ -54,7 +62,8 @@ const legacyTerms = (revision: Revision.Facts): Terms => ({ revision, metadata: 
 // cancellation), and a legacy server would not know what to do with a cancelled probe.
 const call = (
   method: string,
-  params: Json.JsonObject | undefined
+  params: Json.JsonObject | undefined,
+  options: Options
 ): Call<Json.JsonObject> => ({
   method,
   params,
@@ -63,40 +72,50 @@ const call = (
   // Connecting as a whole has a deadline.
   deadlineAt: Infinity,
   deadlineMillis: Infinity,
-  onAbandon: "silent"
+  onAbandon: "silent",
+  onHold: options.onHold()
 })
 
+/** Over HTTP a probe that is silent for too long fails; a person who signs in meanwhile is no silence. */
 const discover = (
   requests: Requests,
   revision: Revision.Facts,
   options: Options
-): Effect.Effect<Probe.Outcome> =>
-  requests.request(
-    call("server/discover", undefined),
+): Effect.Effect<Probe.Outcome> => {
+  const idleMillis = options.http ? Duration.toMillis(options.probeTimeout) : Infinity
+  return options.repeated(requests.request(
+    { ...call("server/discover", undefined, options), idleMillis },
     modernTerms(revision, options)
-  ).pipe(
+  )).pipe(
     Effect.match({
       onSuccess: (result): Probe.Outcome => ({ _tag: "Discovered", result }),
-      onFailure: (error): Probe.Outcome => ({ _tag: "Failed", error })
+      onFailure: (error): Probe.Outcome => ({
+        _tag: "Failed",
+        error: error.reason._tag === "RequestTimeout" || error.reason._tag === "StreamIdle"
+          ? McpError.make(new McpError.RequestTimeout({ kind: "connect", millis: idleMillis }), error.delivery, error)
+          : error
+      })
     })
   )
+}
 
 const initialize = (
   requests: Requests,
   revision: Revision.Facts,
   options: Options
 ): Effect.Effect<Json.JsonObject, McpError.McpError> =>
-  requests.request(
+  options.repeated(requests.request(
     call(
       "initialize",
       {
         protocolVersion: revision.version,
         capabilities: options.capabilities(revision),
         clientInfo: options.clientInfo
-      }
+      },
+      options
     ),
     legacyTerms(revision)
-  )
+  ))
 
 const handshake = (requests: Requests, options: Options): Effect.Effect<Json.JsonObject, McpError.McpError> =>
   Effect.catch(initialize(requests, Revision.latestLegacy, options), (error) => {
@@ -106,7 +125,14 @@ const handshake = (requests: Requests, options: Options): Effect.Effect<Json.Jso
 
 const optionalString = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
 
-const agreeModern = (revision: Revision.Facts, result: Json.JsonObject, options: Options): Agreement => {
+const freshUntil = (requests: Requests, result: Json.JsonObject): number => requests.now() + Caching.read(result).ttlMs
+
+const agreeModern = (
+  requests: Requests,
+  revision: Revision.Facts,
+  result: Json.JsonObject,
+  options: Options
+): Agreement => {
   const supported = result["supportedVersions"]
   return {
     terms: modernTerms(revision, options),
@@ -116,9 +142,31 @@ const agreeModern = (revision: Revision.Facts, result: Json.JsonObject, options:
     instructions: optionalString(result["instructions"]),
     supportedVersions: Array.isArray(supported)
       ? supported.filter((version) => typeof version === "string")
-      : [revision.version]
+      : [revision.version],
+    freshUntil: freshUntil(requests, result)
   }
 }
+
+/**
+ * What a modern server declares by now: a discovery is judged by its `ttlMs` like any other result (2026-07-28
+ * server/utilities/caching).
+ */
+export const rediscover = (
+  requests: Requests,
+  agreement: Agreement,
+  limits: Pick<Call<unknown>, "idleMillis" | "deadlineAt" | "deadlineMillis" | "signal">
+): Effect.Effect<Agreement, McpError.McpError> =>
+  Effect.map(
+    requests.request(
+      { method: "server/discover", params: undefined, decode: Exit.succeed, ...limits },
+      agreement.terms
+    ),
+    (result: Json.JsonObject) => ({
+      ...agreement,
+      capabilities: Json.objectMember(result, "capabilities") ?? agreement.capabilities,
+      freshUntil: freshUntil(requests, result)
+    })
+  )
 
 /** A modern server that does not know `server/discover`: what it can do is not known. */
 const agreeUndiscovered = (options: Options): Agreement => ({
@@ -126,7 +174,8 @@ const agreeUndiscovered = (options: Options): Agreement => ({
   capabilities: undefined,
   serverInfo: undefined,
   instructions: undefined,
-  supportedVersions: [Revision.latestModern.version]
+  supportedVersions: [Revision.latestModern.version],
+  freshUntil: Infinity
 })
 
 const agreeLegacy = Effect.fnUntraced(function*(
@@ -151,13 +200,14 @@ const agreeLegacy = Effect.fnUntraced(function*(
   }
   options.onRevision(revision)
   yield* requests.connection.established(revision)
-  yield* requests.notify("notifications/initialized", undefined, revision)
+  yield* options.repeated(requests.notify("notifications/initialized", undefined, revision))
   return {
     terms: legacyTerms(revision),
     capabilities: Json.objectMember(result, "capabilities") ?? {},
     serverInfo: Read.implementation(result["serverInfo"]),
     instructions: optionalString(result["instructions"]),
-    supportedVersions: [revision.version]
+    supportedVersions: [revision.version],
+    freshUntil: Infinity
   }
 })
 
@@ -198,7 +248,7 @@ const follow = (
   const verdict = Probe.classify(outcome, again)
   switch (verdict._tag) {
     case "Modern":
-      return settleModern(requests, agreeModern(verdict.revision, verdict.result, options), options)
+      return settleModern(requests, agreeModern(requests, verdict.revision, verdict.result, options), options)
     case "ProbeAgain":
       // Only a modern server answers like this: it may not ask anything from now on, and no handshake follows.
       options.onRevision(verdict.revision)
@@ -231,7 +281,7 @@ const undiscovered = (
           : Effect.fail(error)
     })
 
-/** Probe and handshake side by side: the first successful result decides, an error waits for the other. */
+/** Probe and handshake side by side: a handshake that succeeds decides, and a discovery where none does. */
 const sideBySide = Effect.fnUntraced(function*(
   requests: Requests,
   probe: Fiber.Fiber<Probe.Outcome>,
@@ -252,6 +302,13 @@ const sideBySide = Effect.fnUntraced(function*(
   }
   const outcome = first._tag === "Probe" ? first.outcome : yield* Fiber.join(probe)
   const verdict = Probe.classify(outcome, true)
+  if (verdict._tag === "Modern") {
+    // Silence about a handshake that is not known lasts as long as silence about a probe.
+    const answered = yield* Effect.timeoutOption(Fiber.join(shaken), options.probeTimeout)
+    if (Option.isSome(answered) && Exit.isSuccess(answered.value)) {
+      return yield* agreeLegacy(requests, answered.value.value, options)
+    }
+  }
   if (verdict._tag === "Modern" || verdict._tag === "ProbeAgain") {
     yield* Fiber.interrupt(shaken)
     return yield* follow(requests, outcome, true, options)
@@ -271,18 +328,14 @@ export const negotiate = Effect.fnUntraced(function*(
   if (options.protocol === "legacy") {
     return yield* agreeLegacy(requests, yield* handshake(requests, options), options)
   }
+  if (options.http) {
+    return yield* follow(requests, yield* discover(requests, Revision.latestModern, options), true, options)
+  }
   const probe = yield* Effect.forkScoped(discover(requests, Revision.latestModern, options), {
     startImmediately: true
   })
   const answered = yield* Effect.timeoutOption(Fiber.join(probe), options.probeTimeout)
   if (answered._tag === "Some") return yield* follow(requests, answered.value, true, options)
-  if (options.http) {
-    return yield* McpError.make(
-      new McpError.RequestTimeout({ kind: "connect", millis: Duration.toMillis(options.probeTimeout) }),
-      "unknown",
-      { server: requests.server, method: "server/discover" }
-    )
-  }
   if (options.protocol === "modern") return yield* follow(requests, yield* Fiber.join(probe), true, options)
   return yield* sideBySide(requests, probe, options)
 })

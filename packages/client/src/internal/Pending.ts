@@ -26,6 +26,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Abort from "./Abort.ts"
 import type { Expiring } from "./Deadlines.ts"
+import type { Subscriber } from "./NotificationRouter.ts"
 import * as Read from "./Read.ts"
 
 // Errors that a server answers with before it executes anything.
@@ -62,12 +63,17 @@ export interface Call<A> {
   readonly tasks?: boolean | undefined
   /** What the resource is, where the method names one. */
   readonly uri?: string | undefined
+  /** Takes what comes with this request, where it is a subscription. */
+  readonly subscriber?: Subscriber | undefined
+  /** Hears whether a person is waited for on behalf of this request. */
+  readonly onHold?: ((isHeld: boolean) => void) | undefined
 }
 
 /** A request in flight, whatever it is going to give. */
 export interface InFlight extends Expiring {
   readonly id: Envelope.RequestId
   readonly progressToken: unknown
+  readonly subscriber: Subscriber | undefined
   readonly cancel: (reason: string | undefined) => void
   readonly hold: () => () => void
   /** Runs when nobody waits for the answer any more, with whether it came. */
@@ -81,7 +87,7 @@ export interface Owner {
   readonly now: () => number
   /** Makes sure that the timer looks at `time`. */
   readonly watch: (time: number) => void
-  readonly forget: (request: InFlight) => void
+  readonly forget: (request: InFlight, answered: boolean) => void
   readonly onMessage: (message: Envelope.Request | Envelope.Notification, origin: InFlight) => void
   readonly onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void
 }
@@ -101,6 +107,8 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   private isOver = false
   private idleAt: number
   private holds = 0
+  /** Its answer comes as a stream, which is open. */
+  private streaming = false
   private finalizers: Array<(answered: boolean) => void> | undefined = undefined
   private progress: Fiber.Fiber<void> | undefined = undefined
 
@@ -137,19 +145,23 @@ export class Pending<A> implements Transport.Exchange, InFlight {
     this.owner.watch(this.expiresAt())
   }
 
+  get subscriber(): Subscriber | undefined {
+    return this.call.subscriber
+  }
+
   expiresAt(): number {
     return this.holds > 0 || this.idleAt > this.call.deadlineAt ? this.call.deadlineAt : this.idleAt
   }
 
   expire(): void {
     const idle = this.holds === 0 && this.idleAt < this.call.deadlineAt
-    const cancel = this.fail(this.error(
-      new McpError.RequestTimeout({
-        kind: idle ? "idle" : "deadline",
-        millis: idle ? this.call.idleMillis : this.call.deadlineMillis
-      }),
-      "unknown"
-    ))
+    const { deadlineMillis, idleMillis } = this.call
+    const reason = !idle
+      ? new McpError.RequestTimeout({ kind: "deadline", millis: deadlineMillis })
+      : this.streaming
+      ? new McpError.StreamIdle({ millis: idleMillis })
+      : new McpError.RequestTimeout({ kind: "idle", millis: idleMillis })
+    const cancel = this.fail(this.error(reason, "unknown"))
     cancel?.("Request timed out")
   }
 
@@ -186,10 +198,15 @@ export class Pending<A> implements Transport.Exchange, InFlight {
   }
 
   onActivity(graceMillis: number): void {
+    this.call.onHold?.(graceMillis === Infinity)
     if (this.call.idleMillis === Infinity) return
     this.idleAt = this.owner.now() + this.call.idleMillis + graceMillis
     // A wait that was announced and then taken back runs out earlier than the timer looks.
     if (!this.settled) this.owner.watch(this.expiresAt())
+  }
+
+  onStream(isOpen: boolean): void {
+    this.streaming = isOpen
   }
 
   onMessage(message: Envelope.Request | Envelope.Notification): void {
@@ -314,8 +331,9 @@ export class Pending<A> implements Transport.Exchange, InFlight {
 
   private release(answered: boolean): Transport.Cancel | undefined {
     this.settled = true
+    this.call.onHold?.(false)
     if (this.onAbort !== undefined) this.call.signal?.removeEventListener("abort", this.onAbort)
-    this.owner.forget(this)
+    this.owner.forget(this, answered)
     if (this.finalizers !== undefined) { for (const finalizer of this.finalizers) finalizer(answered) }
     return this.cancelTransport
   }

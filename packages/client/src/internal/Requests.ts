@@ -41,6 +41,9 @@ export class Requests implements Owner {
   private readonly deadlines: Deadlines
   private readonly listener: Listener
   private nextId = 0
+  /** Counts answers, by which it is known that the server lives. */
+  answers = 0
+  private onDrained: (() => void) | undefined = undefined
 
   constructor(connection: Transport.Connection, server: string, listener: Listener, clock: Clock.Clock, fork: Fork) {
     this.connection = connection
@@ -136,9 +139,18 @@ export class Requests implements Owner {
     this.deadlines.watch(time)
   }
 
-  forget(request: InFlight): void {
+  forget(request: InFlight, answered: boolean): void {
     this.inFlight.delete(request.id)
-    if (this.inFlight.size === 0) this.deadlines.disarm()
+    if (answered) this.answers++
+    if (this.inFlight.size > 0) return
+    this.deadlines.disarm()
+    this.onDrained?.()
+  }
+
+  /** Runs once no request is in flight: no others are made here from now on. */
+  whenDrained(run: () => void): void {
+    if (this.inFlight.size === 0) run()
+    else this.onDrained = run
   }
 
   onMessage(message: Envelope.Request | Envelope.Notification, origin: InFlight): void {

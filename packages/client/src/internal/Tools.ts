@@ -18,7 +18,9 @@ import type { Calls, RunOptions } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
 import { dialectProblem, OutputValidation } from "./OutputValidation.ts"
 import * as Read from "./Read.ts"
+import type { ResultCaching } from "./ResultCaching.ts"
 import type { Session } from "./Session.ts"
+import type { Follower } from "./TaskProgress.ts"
 import * as TaskRequests from "./TaskRequests.ts"
 import * as Tasks from "./Tasks.ts"
 import { mirrorsArguments, readPage, ToolDefinitions } from "./ToolDefinitions.ts"
@@ -34,10 +36,12 @@ const eventCapacity = 1_024
 class Created {
   readonly state: TaskState
   readonly session: Session
+  readonly follower: Follower | undefined
 
-  constructor(state: TaskState, session: Session) {
+  constructor(state: TaskState, session: Session, follower: Follower | undefined) {
     this.state = state
     this.session = session
+    this.follower = follower
   }
 }
 
@@ -46,6 +50,8 @@ interface More {
   readonly onNotification?: ((notification: Envelope.Notification) => void) | undefined
   /** Asks a server of 2025-11-25 for a task; modern servers answer with one as they please. */
   readonly task?: { readonly ttl?: number | undefined } | undefined
+  /** Hears of the progress of that task. */
+  readonly follower?: Follower | undefined
   /** Where the call stood that is resumed. */
   readonly requestState?: string | undefined
   /** Learns what the call went out under. */
@@ -64,6 +70,7 @@ export interface Tools extends
     "listTools" | "toolPages" | "callTool" | "call" | "startTool" | "callToolStream" | "callTools"
   >
 {
+  readonly list: Lists.Listing<Tool.Tool>
   /** Goes on with a call from the state that its server gave. */
   readonly resume: (
     name: string,
@@ -75,24 +82,31 @@ export interface Tools extends
 
 export const make = (
   calls: Calls,
+  caching: ResultCaching,
   server: string,
   onDiagnostic: (diagnostic: Diagnostic.Diagnostic) => void,
-  /** Tells listeners that the list was read anew, as a server would. */
-  announceListChanged: () => void,
+  /** Reads the list anew as if the server had said that it has changed. */
+  onListChanged: <A, E>(readAnew: Effect.Effect<A, E>) => Effect.Effect<A, E>,
   tasks: Tasks.Tasks,
   /** Whether the extension is declared, so that modern servers may answer with tasks. */
   tasksDeclared: boolean,
   /** Whether output that does not fit its schema fails the call. */
-  strictOutput: boolean
+  strictOutput: boolean,
+  /** Whether what a server says about its tools decides if a call is repeated. */
+  trustAnnotations: boolean
 ): Tools => {
   const definitions = new ToolDefinitions()
   const list = Lists.make({
     method: "tools/list",
     read: readPage,
     calls,
+    caching,
     onDiagnostic,
     onPage: (page) => definitions.learn(page),
     onAll: (pages) => definitions.replace(pages)
+  })
+  caching.onChange((method) => {
+    if (method === "tools/list") definitions.forget()
   })
 
   const unsent = (reason: McpError.McpErrorReason): Effect.Effect<never, McpError.McpError> =>
@@ -109,9 +123,15 @@ export const make = (
     if (problem !== undefined) onDiagnostic({ _tag: "SchemaUnusable", tool: PeerText.excerpt(tool.name), problem })
   }
 
-  /** Reads the list on behalf of a call, within the time that the call has. */
-  const refresh = (options: RunOptions): Effect.Effect<unknown, McpError.McpError> =>
-    list.all({ idleTimeout: options.idleTimeout, signal: options.signal, deadlineAt: options.deadlineAt })
+  const isRepeatable = (tool: Tool.Tool | undefined): boolean =>
+    tool?.annotations?.readOnlyHint === true || tool?.annotations?.idempotentHint === true
+
+  /** What a list that is read on behalf of a call is given: the time that the call has. */
+  const onBehalf = ({ deadlineAt, idleTimeout, signal }: RunOptions): RunOptions => ({
+    deadlineAt,
+    idleTimeout,
+    signal
+  })
 
   const send = (
     name: string,
@@ -149,10 +169,11 @@ export const make = (
         }
         return mirrorsArguments(session) ? definitions.mirrored(tool, given) : Result.succeed(undefined)
       },
-      onHeaderMismatch: Effect.ensuring(refresh(options), Effect.sync(announceListChanged)),
+      onHeaderMismatch: Effect.suspend(() => onListChanged(list.anew(onBehalf(options)))),
+      isRepeatable: trustAnnotations ? () => isRepeatable(definitions.get(name)) : undefined,
       decode: (result, session): Exit.Exit<ToolCall.CallToolResult | Created, McpError.McpErrorReason> =>
         result["resultType"] === "task" || (task !== undefined && Json.isJsonObject(result["task"]))
-          ? Exit.map(TaskRequests.readCreated(result, session), (state) => new Created(state, session))
+          ? Exit.map(TaskRequests.readCreated(result, session), (state) => new Created(state, session, more.follower))
           : Read.callToolResult(result),
       onNotification: more.onNotification,
       requestState: more.requestState
@@ -168,7 +189,7 @@ export const make = (
   ): Effect.Effect<A, McpError.McpError> => {
     if (definitions.lacks(name)) {
       // The list may have changed since it was read; where it cannot be had, the server decides.
-      return Effect.matchEffect(refresh(options), {
+      return Effect.matchEffect(list.anew(onBehalf(options)), {
         onFailure: () => call,
         onSuccess: () => definitions.lacks(name) ? unsent(new McpError.UnknownTool({ name })) : call
       })
@@ -179,7 +200,28 @@ export const make = (
       // without a list the call goes out without them.
       const isNeeded = mirrorsArguments(session)
         || (session.revision.tasks === "core" && Tasks.areSupported(session, tasksDeclared))
-      return isNeeded ? Effect.andThen(Effect.ignore(refresh(options)), call) : call
+      return isNeeded ? Effect.andThen(Effect.ignore(list.all(onBehalf(options))), call) : call
+    })
+  }
+
+  /** Asks a server of 2025-11-25 for a task, whose progress goes on after the answer. */
+  const sendAsTask = (
+    name: string,
+    args: Json.JsonObject,
+    options: RunOptions,
+    more: More,
+    fiber: Fiber.Fiber<unknown, unknown>
+  ): Effect.Effect<ToolCall.CallToolResult | Created, McpError.McpError> => {
+    const { meta, onProgress } = options
+    if (more.task === undefined || onProgress === undefined) return send(name, args, options, more)
+    return Effect.suspend(() => {
+      const own = meta?.["progressToken"] ?? Json.objectMember(args, "_meta")?.["progressToken"]
+      const follower = tasks.progress.follow(own, onProgress, fiber.context)
+      const tracked = { ...options, meta: { ...meta, progressToken: follower.token } }
+      return Effect.onExit(send(name, args, tracked, { ...more, follower }), (exit) =>
+        Effect.sync(() => {
+          if (!Exit.isSuccess(exit) || !(exit.value instanceof Created)) tasks.progress.end(follower)
+        }))
     })
   }
 
@@ -194,10 +236,10 @@ export const make = (
     const tool = definitions.get(name)
     if (tool === undefined || Tool.taskSupport(tool) !== "required") return send(name, args, options, more)
     return Effect.flatMap(calls.session("tools/call", fiber, options), (session) =>
-      send(name, args, options, {
+      sendAsTask(name, args, options, {
         ...more,
         task: session.revision.tasks === "core" && Tasks.areSupported(session, tasksDeclared) ? {} : undefined
-      }))
+      }, fiber))
   }
 
   /** Holds a result against the definition that its request went out under, never one that came since. */
@@ -237,10 +279,11 @@ export const make = (
           whenKnown(name, options, fiber, call),
           (answer) =>
             answer instanceof Created
-              ? Effect.flatMap(
-                tasks.finish(answer.state, answer.session, options),
-                (result) => keepPromise(sent, result)
-              )
+              ? tasks.finish(answer.state, answer.session, {
+                tool: name,
+                check: (result) => keepPromise(sent, result),
+                follower: answer.follower
+              }, options)
               : keepPromise(sent, answer)
         )
       }))
@@ -261,20 +304,23 @@ export const make = (
         const task = session.revision.tasks === "core"
           ? (ttl === undefined || !Number.isFinite(ttl) ? {} : { ttl: Math.round(ttl) })
           : undefined
+        const sent: Sent = { tool: undefined, revision: undefined }
         const call = Effect.suspend(() => {
           const tool = definitions.get(name)
           return task !== undefined && tool !== undefined && !Tool.supportsTask(tool)
             ? unsent(new McpError.InvalidRequest({ problem: "the tool does not run as a task; call it" }))
-            : send(name, args, options, { task })
+            : sendAsTask(name, args, options, { task, sent }, fiber)
         })
+        const check = (result: ToolCall.CallToolResult) => keepPromise(sent, result)
         return Effect.map(whenKnown(name, options, fiber, call), (answer) =>
           answer instanceof Created
-            ? tasks.handle(answer.state, name, answer.session)
-            : tasks.finished(answer, name))
+            ? tasks.started(answer.state, answer.session, { tool: name, check, follower: answer.follower })
+            : tasks.finished(answer, name, check))
       })
     })
 
   return {
+    list,
     listTools: list.all,
     toolPages: list.pages,
     callTool: (name, args, options) => callTool(name, args ?? {}, options),

@@ -33,6 +33,18 @@ const destination = (url: URL): Destination => {
   return { url: bare.href, origin: bare.origin, path: bare.pathname + bare.search }
 }
 
+/** Tells whoever reads it that nothing of the request was written. */
+class Unsent extends Error {
+  override readonly name = "Unsent"
+  readonly delivery = "unsent"
+  readonly code: string | undefined
+
+  constructor(cause: Error & { readonly code?: string | undefined }) {
+    super(cause.message, { cause })
+    this.code = cause.code
+  }
+}
+
 /** One request on its way: what undici tells of it until the response begins, and then of its body. */
 class DispatchExchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
@@ -86,8 +98,10 @@ class DispatchExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.response === undefined) this.fail(error)
-    else this.response.body.fail(error)
+    if (this.response !== undefined) this.response.body.fail(error)
+    // The connection broke while it was made, such as in the middle of its TLS handshake.
+    else if (this.controller === undefined) this.fail(new Unsent(error))
+    else this.fail(error)
   }
 }
 
