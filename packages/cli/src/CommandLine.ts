@@ -13,6 +13,7 @@ import { info, ping } from "./commands/Info.ts"
 import { prompts, resources, templates, tools } from "./commands/Lists.ts"
 import { prompt, read } from "./commands/Read.ts"
 import { taskCommands, tasks } from "./commands/Tasks.ts"
+import { watch } from "./commands/Watch.ts"
 import * as ExitCode from "./ExitCode.ts"
 import { root } from "./Flags.ts"
 import { Output } from "./Output.ts"
@@ -30,6 +31,7 @@ const command = root.pipe(
     resources,
     templates,
     read,
+    watch,
     complete,
     ping
   ]),

@@ -61,6 +61,7 @@ export const ofReason = (reason: McpError.McpErrorReason): number => {
     case "StreamEnded":
     case "NegotiationFailed":
     case "AmbiguousDelivery":
+    case "ServerUnavailable":
       return unreachable
     case "HttpStatus":
     case "MalformedMessage":

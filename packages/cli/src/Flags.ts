@@ -32,7 +32,10 @@ export const root = Command.make("mcp-effect").pipe(
   Command.withSharedFlags({
     url: Flag.String("url").pipe(
       Flag.withMetavar("URL"),
-      Flag.withDescription("The server's URL, the same as: -- URL"),
+      Flag.withDescription(
+        "The server's URL, the same as: -- URL. A path that ends in /sse is the transport of 2024-11-05; "
+          + "any other finds out by itself"
+      ),
       Flag.optional
     ),
     headers: Flag.String("header").pipe(

@@ -44,6 +44,8 @@ export interface Declared {
   /** Answers what the server asks, given what the server is called on the command line. */
   readonly handlers?: ((server: string) => McpHandlers.McpHandlers) | undefined
   readonly extensions?: ClientOptions.ClientOptions["extensions"]
+  /** Off where the command itself shows what the server logs. */
+  readonly forwardLogs?: boolean | undefined
 }
 
 /**
@@ -53,7 +55,7 @@ export interface Declared {
 export const withServer = <A, E, R>(
   positional: Option.Option<string>,
   use: (client: McpClient.McpClient, connecting: Duration.Duration) => Effect.Effect<A, E, R>,
-  { extensions, handlers }: Declared = {}
+  { extensions, forwardLogs, handlers }: Declared = {}
 ) =>
   Effect.gen(function*() {
     const flags = yield* Flags.root
@@ -67,7 +69,7 @@ export const withServer = <A, E, R>(
     }, process.env))
     const { connect } = yield* Server
     const name = nameOf(target)
-    const options = { ...Flags.clientOptions(flags), handlers: handlers?.(name), extensions }
+    const options = { ...Flags.clientOptions(flags), handlers: handlers?.(name), extensions, forwardLogs }
     const connected = ProgressBar.during(`connecting to ${name}`, () => connect(target, options))
     const conversation = Effect.scoped(
       Effect.flatMap(Effect.timed(connected), ([connecting, client]) => use(client, connecting))
