@@ -121,7 +121,12 @@ export const pending = Effect.fnUntraced(function*(
 export const requestUrl = (
   endpoint: URL,
   record: Pending,
-  options: { readonly scopes: ReadonlyArray<string>; readonly resource: string | undefined }
+  options: {
+    readonly scopes: ReadonlyArray<string>
+    readonly resource: string | undefined
+    /** RFC 9449 section 10: the key that the code is to be bound to, by its thumbprint. */
+    readonly boundTo?: string | undefined
+  }
 ): URL => {
   const url = new URL(endpoint)
   url.hash = ""
@@ -133,7 +138,8 @@ export const requestUrl = (
     code_challenge: record.pkce.challenge,
     code_challenge_method: "S256",
     scope: options.scopes.length === 0 ? undefined : options.scopes.join(" "),
-    resource: options.resource
+    resource: options.resource,
+    dpop_jkt: options.boundTo
   }
   for (const [name, value] of Object.entries(parameters)) {
     url.searchParams.delete(name)

@@ -29,6 +29,8 @@ export interface AuthorizationServer {
   readonly issInResponse: boolean
   /** It takes the URL of a Client ID Metadata Document for a `client_id`. */
   readonly clientIdMetadataDocument: boolean
+  /** RFC 9449: the algorithms of the proofs it takes; `undefined` where it does not say that it takes any. */
+  readonly dpopSigningAlgorithms: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -72,7 +74,8 @@ export const read = (document: Json.JsonObject): Result.Result<AuthorizationServ
       tokenEndpointAuthMethods: yield* Fields.strings("token_endpoint_auth_methods_supported")(document),
       codeChallengeMethods: yield* Fields.strings("code_challenge_methods_supported")(document),
       issInResponse: (yield* Fields.boolean("authorization_response_iss_parameter_supported")(document)) === true,
-      clientIdMetadataDocument: (yield* Fields.boolean("client_id_metadata_document_supported")(document)) === true
+      clientIdMetadataDocument: (yield* Fields.boolean("client_id_metadata_document_supported")(document)) === true,
+      dpopSigningAlgorithms: yield* Fields.strings("dpop_signing_alg_values_supported")(document)
     }
   })
 
@@ -93,5 +96,6 @@ export const legacyDefaults = (origin: string): AuthorizationServer => ({
   tokenEndpointAuthMethods: undefined,
   codeChallengeMethods: ["S256"],
   issInResponse: false,
-  clientIdMetadataDocument: false
+  clientIdMetadataDocument: false,
+  dpopSigningAlgorithms: undefined
 })

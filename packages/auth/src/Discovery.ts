@@ -25,6 +25,8 @@ export interface Discovered {
   /** RFC 8707 `resource`: the metadata's own string, or the canonical URL of the server where there is none. */
   readonly resource: string
   readonly scopesSupported: ReadonlyArray<string> | undefined
+  /** The server takes only tokens that are bound to a key (RFC 9449). */
+  readonly dpopRequired: boolean
   readonly authorizationServer: AuthorizationServer.AuthorizationServer
 }
 
@@ -115,7 +117,13 @@ const isIssuer = (issuer: string): boolean => {
   return hash === "" && search === ""
 }
 
-const named = Effect.fnUntraced(function*(
+/**
+ * The metadata of an authorization server, by its issuer.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const authorizationServer = Effect.fnUntraced(function*(
   http: AuthHttp,
   issuer: string
 ): Effect.fn.Return<AuthorizationServer.AuthorizationServer, McpError.McpError> {
@@ -191,6 +199,9 @@ export const discover = Effect.fnUntraced(function*(
   return {
     resource: resource?.resource ?? ProtectedResource.canonical(server),
     scopesSupported: resource?.scopesSupported,
-    authorizationServer: issuer === undefined ? yield* legacy(http, server.origin) : yield* named(http, issuer)
+    dpopRequired: resource?.dpopRequired === true,
+    authorizationServer: issuer === undefined
+      ? yield* legacy(http, server.origin)
+      : yield* authorizationServer(http, issuer)
   }
 })

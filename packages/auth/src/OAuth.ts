@@ -128,7 +128,7 @@ const obtain = Effect.fnUntraced(function*(options: Options, receiver: Authorize
     keep: attempt.keep
   })
   const record = yield* AuthorizationCode.pending(authorizationServer, client.clientId, redirectUri)
-  const url = AuthorizationCode.requestUrl(endpoint, record, { scopes, resource })
+  const url = AuthorizationCode.requestUrl(endpoint, record, { scopes, resource, boundTo: proof.thumbprint })
   const timeout = Duration.fromInputUnsafe(options.signInTimeout ?? defaultSignInTimeout)
   const callback = yield* signIn(attempt, receiver, record, url, timeout)
   const code = yield* Effect.fromResult(AuthorizationCode.codeOf(record, callback))

@@ -20,17 +20,23 @@ export interface ProtectedResource {
   readonly resource: string | undefined
   readonly authorizationServers: ReadonlyArray<string>
   readonly scopesSupported: ReadonlyArray<string> | undefined
+  /** RFC 9449: it takes only tokens that are bound to a key. */
+  readonly dpopRequired: boolean
 }
 
 /**
- * The challenge that a client with a bearer or DPoP token has to answer, of all those a response lists. Parameters of
- * other schemes do not count.
+ * The challenge that a client with a bearer or DPoP token has to answer, of all those a response lists: the one of its
+ * scheme, else of the other. Parameters of other schemes do not count.
  *
  * @category accessors
  * @since 0.1.0
  */
-export const challengeOf = (challenges: ReadonlyArray<Challenge>): Challenge | undefined =>
-  challenges.find(({ scheme }) => scheme === "bearer") ?? challenges.find(({ scheme }) => scheme === "dpop")
+export const challengeOf = (
+  challenges: ReadonlyArray<Challenge>,
+  scheme: "bearer" | "dpop" = "bearer"
+): Challenge | undefined =>
+  challenges.find((challenge) => challenge.scheme === scheme)
+    ?? challenges.find((challenge) => challenge.scheme === "bearer" || challenge.scheme === "dpop")
 
 /**
  * A parameter of a challenge.
@@ -86,7 +92,8 @@ export const read = (document: Json.JsonObject): Result.Result<ProtectedResource
     return {
       resource: yield* Fields.string("resource")(document),
       authorizationServers: (yield* Fields.strings("authorization_servers")(document)) ?? [],
-      scopesSupported: yield* Fields.strings("scopes_supported")(document)
+      scopesSupported: yield* Fields.strings("scopes_supported")(document),
+      dpopRequired: (yield* Fields.boolean("dpop_bound_access_tokens_required")(document)) === true
     }
   })
 

@@ -14,6 +14,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type { AuthorizationServer } from "./AuthorizationServer.ts"
+import type { Discovered } from "./Discovery.ts"
 import type { Answer, AuthHttp } from "./internal/AuthHttp.ts"
 import * as Failure from "./internal/Failure.ts"
 import * as Fields from "./internal/Fields.ts"
@@ -51,6 +52,7 @@ export interface PrivateKey {
  * @since 0.1.0
  */
 export interface Client {
+  /** Empty for a client that is not registered, which an assertion stands in for (RFC 7521 section 4.1). */
   readonly clientId: string
   readonly clientSecret?: Redacted.Redacted | undefined
   readonly privateKey?: PrivateKey | undefined
@@ -68,6 +70,8 @@ export interface Issued {
   readonly accessToken: Redacted.Redacted
   /** In lower case. */
   readonly tokenType: string
+  /** RFC 8693 section 2.2.1: what was issued, where it is the answer to a token exchange. */
+  readonly issuedTokenType: string | undefined
   /** In seconds, as the server said it. */
   readonly expiresIn: number | undefined
   readonly refreshToken: Redacted.Redacted | undefined
@@ -164,6 +168,7 @@ const issued = (document: Json.JsonObject): Result.Result<Issued, string> =>
     return {
       accessToken: Redacted.make(accessToken),
       tokenType: tokenType.toLowerCase(),
+      issuedTokenType: yield* Fields.string("issued_token_type")(document),
       expiresIn: yield* Fields.number("expires_in")(document),
       refreshToken: refreshToken === undefined || refreshToken === "" ? undefined : Redacted.make(refreshToken),
       scope: yield* Fields.string("scope")(document)
@@ -179,7 +184,7 @@ const issued = (document: Json.JsonObject): Result.Result<Issued, string> =>
 export const readAnswer = (
   answer: { readonly status: number; readonly text: string },
   issuer: string,
-  tokenType: "bearer" | "dpop"
+  tokenType: Proof["tokenType"]
 ): Result.Result<Issued, McpError.McpError> => {
   const { status, text } = answer
   if (status < 200 || status > 299) return Result.fail(refusal(status, text, issuer))
@@ -234,10 +239,22 @@ const refusal = (status: number, text: string, issuer: string): McpError.McpErro
  * @since 0.1.0
  */
 export interface Proof {
-  readonly tokenType: "bearer" | "dpop"
-  readonly headers: (method: string, url: URL) => Effect.Effect<Readonly<Record<string, string>>, McpError.McpError>
-  /** Takes note of an answer. `true` when the request is worth another try. */
-  readonly retry: (url: URL, answer: Pick<Answer, "status" | "headers" | "text">) => boolean
+  /** In lower case. `n_a` is what is no access token (RFC 8693 section 2.2.1). */
+  readonly tokenType: "bearer" | "dpop" | "n_a"
+  /** The key that tokens are bound to, by its thumbprint (RFC 7638). */
+  readonly thumbprint: string | undefined
+  /** Says why such tokens cannot be had, or would be of no use. */
+  readonly problem: (discovered: Discovered) => string | undefined
+  /** For a request to the token endpoint, or with a token to the MCP server. */
+  readonly headers: (
+    method: string,
+    url: URL,
+    token?: Redacted.Redacted
+  ) => Effect.Effect<Readonly<Record<string, string>>, McpError.McpError>
+  /** Takes note of an answer of the token endpoint. `true` when the request is worth another try. */
+  readonly retryToken: (url: URL, answer: Answer) => boolean
+  /** Takes note of an answer of the MCP server. `true` when the request is worth another try. */
+  readonly retryRequest: (url: URL, answer: Omit<Answer, "text">) => boolean
 }
 
 /**
@@ -248,8 +265,12 @@ export interface Proof {
  */
 export const bearer: Proof = {
   tokenType: "bearer",
+  thumbprint: undefined,
+  problem: ({ dpopRequired }) =>
+    dpopRequired ? "the server takes only tokens that are bound to a key (DPoP); provide Dpop.layer" : undefined,
   headers: () => Effect.succeed({}),
-  retry: () => false
+  retryToken: () => false,
+  retryRequest: () => false
 }
 
 /**
@@ -264,6 +285,46 @@ export interface Endpoint {
   readonly proof: Proof
 }
 
+/** What a client adds to a request to show who it is. An assertion is taken once, so each request has its own. */
+const authentication = Effect.fnUntraced(function*(
+  { authorizationServer, client }: Endpoint
+): Effect.fn.Return<
+  { readonly headers: Readonly<Record<string, string>>; readonly parameters: Readonly<Record<string, string>> },
+  McpError.McpError,
+  SecureRandom.SecureRandom | Signature.Signature
+> {
+  const { clientId, clientSecret, privateKey } = client
+  const named: Readonly<Record<string, string>> = clientId === "" ? {} : { client_id: clientId }
+  switch (authMethod(client, authorizationServer.tokenEndpointAuthMethods)) {
+    case "client_secret_basic":
+      return clientSecret === undefined
+        ? { headers: {}, parameters: named }
+        : { headers: { authorization: Redacted.value(basic(clientId, clientSecret)) }, parameters: {} }
+    case "client_secret_post":
+      return {
+        headers: {},
+        parameters: clientSecret === undefined ? named : { ...named, client_secret: Redacted.value(clientSecret) }
+      }
+    case "private_key_jwt":
+      return {
+        headers: {},
+        parameters: privateKey === undefined ? named : {
+          ...named,
+          client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+          client_assertion: yield* assertion(clientId, privateKey, authorizationServer.issuer)
+        }
+      }
+    case undefined:
+      yield* Effect.logWarning(
+        "The client is registered with a way to authenticate at the token endpoint that mcp-effect does not have; it "
+          + "sends no credentials"
+      )
+      return { headers: {}, parameters: named }
+    case "none":
+      return { headers: {}, parameters: named }
+  }
+})
+
 /**
  * Asks for a token. `parameters` are those of the grant.
  *
@@ -272,55 +333,28 @@ export interface Endpoint {
  */
 export const request = Effect.fnUntraced(function*(
   http: AuthHttp,
-  { authorizationServer, client, proof }: Endpoint,
+  endpoint: Endpoint,
   parameters: Readonly<Record<string, string | undefined>>
 ): Effect.fn.Return<Issued, McpError.McpError, SecureRandom.SecureRandom | Signature.Signature> {
-  const { issuer, tokenEndpoint } = authorizationServer
+  const { authorizationServer: { issuer, tokenEndpoint }, proof } = endpoint
   if (!URL.canParse(tokenEndpoint)) {
     return yield* Effect.fail(Failure.failed("token", "the token endpoint is no URL", { issuer }))
   }
   const url = new URL(tokenEndpoint)
-  const body = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) body.set(name, value)
-  const headers: Record<string, string> = { accept: "application/json" }
-  const method = authMethod(client, authorizationServer.tokenEndpointAuthMethods)
-  switch (method) {
-    case "client_secret_basic":
-      if (client.clientSecret === undefined) body.set("client_id", client.clientId)
-      else headers["authorization"] = Redacted.value(basic(client.clientId, client.clientSecret))
-      break
-    case "client_secret_post":
-      body.set("client_id", client.clientId)
-      if (client.clientSecret !== undefined) body.set("client_secret", Redacted.value(client.clientSecret))
-      break
-    case "private_key_jwt":
-      body.set("client_id", client.clientId)
-      if (client.privateKey !== undefined) {
-        body.set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-        body.set("client_assertion", yield* assertion(client.clientId, client.privateKey, issuer))
-      }
-      break
-    case undefined:
-      yield* Effect.logWarning(
-        "The client is registered with a way to authenticate at the token endpoint that mcp-effect does not have; it "
-          + "sends no credentials"
-      )
-      body.set("client_id", client.clientId)
-      break
-    case "none":
-      body.set("client_id", client.clientId)
-  }
   const send = Effect.gen(function*() {
-    const proofs = yield* proof.headers("POST", url)
+    const authenticated = yield* authentication(endpoint)
+    const body = new URLSearchParams(authenticated.parameters)
+    for (const [name, value] of Object.entries(parameters)) if (value !== undefined) body.set(name, value)
+    const headers = { accept: "application/json", ...authenticated.headers, ...(yield* proof.headers("POST", url)) }
     return yield* http.post(
       url,
       "token",
-      HttpClientRequest.post(url, { headers: { ...headers, ...proofs } }).pipe(
+      HttpClientRequest.post(url, { headers }).pipe(
         HttpClientRequest.bodyText(body.toString(), "application/x-www-form-urlencoded")
       )
     )
   })
   const first = yield* send
-  const answer = proof.retry(url, first) ? yield* send : first
+  const answer = proof.retryToken(url, first) ? yield* send : first
   return yield* Effect.fromResult(readAnswer(answer, issuer, proof.tokenType))
 })

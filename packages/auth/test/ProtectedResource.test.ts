@@ -134,12 +134,13 @@ describe("ProtectedResource.read", () => {
       Result.succeed({
         resource: "https://h.example",
         authorizationServers: ["https://as.example"],
-        scopesSupported: ["a"]
+        scopesSupported: ["a"],
+        dpopRequired: false
       })
     )
     assert.deepStrictEqual(
       ProtectedResource.read({}),
-      Result.succeed({ resource: undefined, authorizationServers: [], scopesSupported: undefined })
+      Result.succeed({ resource: undefined, authorizationServers: [], scopesSupported: undefined, dpopRequired: false })
     )
   })
 

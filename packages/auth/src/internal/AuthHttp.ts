@@ -35,6 +35,8 @@ export interface AuthHttp {
     purpose: UrlPolicy.Purpose,
     request: HttpClientRequest.HttpClientRequest
   ) => Effect.Effect<Answer, McpError.McpError>
+  /** The same on behalf of another server that the host configured. */
+  readonly onBehalfOf: (server: URL) => AuthHttp
   /** Asks the policy about a URL that is only shown, not requested. */
   readonly check: (url: URL, purpose: UrlPolicy.Purpose) => Effect.Effect<void, McpError.McpError>
 }
@@ -170,5 +172,5 @@ export const make = (options: {
         : answer
     })
 
-  return { get, post, check }
+  return { get, post, check, onBehalfOf: (server) => make({ ...options, server }) }
 }

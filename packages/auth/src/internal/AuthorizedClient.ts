@@ -15,10 +15,10 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ProtectedResource from "../ProtectedResource.ts"
-import * as TokenEndpoint from "../TokenEndpoint.ts"
 import * as TokenStore from "../TokenStore.ts"
 import * as UrlPolicy from "../UrlPolicy.ts"
 import * as AuthHttp from "./AuthHttp.ts"
+import { CurrentProof } from "./CurrentProof.ts"
 import { Flights } from "./Flights.ts"
 import type { Crypto, Grant } from "./Grant.ts"
 import * as Records from "./Records.ts"
@@ -80,6 +80,11 @@ const urlOf = (request: HttpClientRequest.HttpClientRequest): URL | undefined =>
 const discard = (response: HttpClientResponse): Effect.Effect<void> =>
   Effect.ignore(Effect.scoped(Stream.toPull(response.stream)))
 
+const isAboutProof = (challenge: McpError.Unauthorized["challenges"][number] | undefined): boolean => {
+  const error = ProtectedResource.parameter(challenge, "error")
+  return error === "use_dpop_nonce" || error === "invalid_dpop_proof"
+}
+
 // A stream is sent once.
 const isRepeatable = ({ body }: HttpClientRequest.HttpClientRequest): boolean =>
   body._tag === "Empty" || body._tag === "Uint8Array" || (body._tag === "Raw" && typeof body.body === "string")
@@ -107,7 +112,7 @@ export const make = Effect.fnUntraced(function*(
   const context = yield* Effect.context<Crypto>()
   const scope = yield* Effect.scope
   const policy = yield* UrlPolicy.UrlPolicy
-  const proof = TokenEndpoint.bearer
+  const proof = yield* CurrentProof
   const configured = Context.getOption(yield* Effect.context<never>(), TokenStore.TokenStore)
   const store = Option.isSome(configured) ? configured.value : yield* TokenStore.makeMemory
   const records = Records.make(store)
@@ -143,19 +148,46 @@ export const make = Effect.fnUntraced(function*(
     const url = urlOf(request)
     const tokens = url === undefined ? undefined : tokensFor(url)
     // A header that the host gave is the host's own business.
-    if (tokens === undefined || request.headers["authorization"] !== undefined) return yield* client.execute(request)
+    if (url === undefined || tokens === undefined || request.headers["authorization"] !== undefined) {
+      return yield* client.execute(request)
+    }
 
-    const send = (token: Presented | undefined) =>
-      client.execute(
-        token === undefined
-          ? request
-          : HttpClientRequest.setHeader(request, "authorization", `Bearer ${Redacted.value(token)}`)
-      ).pipe(
+    const execute = (request: HttpClientRequest.HttpClientRequest) =>
+      client.execute(request).pipe(
         // A client that only lets success pass has the response in its error.
         Effect.catch((error) =>
           error.reason._tag === "StatusCodeError" ? Effect.succeed(error.reason.response) : Effect.fail(error)
         )
       )
+
+    /** RFC 9449 section 7.1: with a proof of its own each time it is sent. */
+    const prove = (token: Presented) =>
+      Effect.flatMap(
+        Effect.mapError(proof.headers(request.method, url, token), clientError(request, "unsent")),
+        (proofs) =>
+          execute(HttpClientRequest.setHeaders(request, {
+            authorization: `DPoP ${Redacted.value(token)}`,
+            ...proofs
+          }))
+      )
+
+    const send = (
+      token: Presented | undefined
+    ): Effect.Effect<HttpClientResponse, HttpClientError.HttpClientError> => {
+      if (proof.tokenType !== "dpop") {
+        return execute(
+          token === undefined
+            ? request
+            : HttpClientRequest.setHeader(request, "authorization", `Bearer ${Redacted.value(token)}`)
+        )
+      }
+      const note = (response: HttpClientResponse) => Effect.sync(() => proof.retryRequest(url, response))
+      if (token === undefined) return Effect.tap(execute(request), note)
+      return Effect.flatMap(prove(token), (response) =>
+        proof.retryRequest(url, response) && isRepeatable(request)
+          ? Effect.tap(Effect.andThen(discard(response), prove(token)), note)
+          : Effect.succeed(response))
+    }
 
     let token = yield* Effect.mapError(tokens.present, clientError(request, "unsent"))
     let response = yield* send(token)
@@ -164,7 +196,12 @@ export const make = Effect.fnUntraced(function*(
     // Each of the two answers is given at most once a request.
     while ((response.status === 401 && !isAuthorized) || (response.status === 403 && !isSteppedUp)) {
       if (!isRepeatable(request)) return response
-      const challenge = ProtectedResource.challengeOf(WwwAuthenticate.parse(response.headers["www-authenticate"] ?? ""))
+      const challenge = ProtectedResource.challengeOf(
+        WwwAuthenticate.parse(response.headers["www-authenticate"] ?? ""),
+        proof.tokenType === "dpop" ? "dpop" : "bearer"
+      )
+      // RFC 9449: it is the proof that is refused, which another token does not mend.
+      if (proof.tokenType === "dpop" && token !== undefined && isAboutProof(challenge)) break
       let next: Presented | undefined
       if (response.status === 401) {
         isAuthorized = true

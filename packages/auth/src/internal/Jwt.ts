@@ -11,7 +11,7 @@ import * as Redacted from "effect/Redacted"
 /** The algorithms of RFC 7518 section 3.1 and RFC 8037 that clients use. */
 export type Algorithm = "ES256" | "ES384" | "RS256" | "PS256" | "EdDSA"
 
-const algorithms: { readonly [A in Algorithm]: Signature.Algorithm } = {
+export const algorithms: { readonly [A in Algorithm]: Signature.Algorithm } = {
   ES256: Signature.ecdsaP256,
   ES384: Signature.ecdsaP384,
   RS256: Signature.rsaPkcs1v15Sha256,

@@ -17,6 +17,8 @@ const Token = Schema.Struct({
   accessToken: Secret,
   /** In lower case. */
   tokenType: Schema.String,
+  /** RFC 9449: the key it is bound to, by its thumbprint. */
+  boundTo: optional(Schema.String),
   /** Whom it was issued to; only that client may refresh it. */
   clientId: Schema.String,
   /** In milliseconds since the epoch. */

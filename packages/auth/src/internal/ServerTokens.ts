@@ -86,7 +86,9 @@ export class ServerTokens {
       const replace = this.replacement(known, token)
       if (replace === undefined) return Effect.succeed(isExpired ? undefined : token.accessToken)
       if (!isExpired) {
-        const ahead = now < this.refreshNotBefore ? Effect.void : Effect.forkDetach(Effect.ignore(replace))
+        const ahead = now < this.refreshNotBefore
+          ? Effect.void
+          : Effect.forkDetach(Effect.ignore(Effect.tapError(replace, () => this.pauseRefresh)))
         return Effect.as(ahead, token.accessToken)
       }
       return replace
@@ -165,11 +167,15 @@ export class ServerTokens {
     return this.record === undefined ? undefined : Records.authorizationOf(this.record)
   }
 
-  /** A stored token that this client can present: of its type, and fit for a header. */
+  /** A stored token that this client can present: its own, of its type, bound to its key, and fit for a header. */
   private usable(known: Records.Authorization | undefined): Records.Token | undefined {
+    const { grant, proof } = this.settings
     const token = known?.token
-    return token?.tokenType === this.settings.proof.tokenType
+    if (known === undefined || token === undefined) return undefined
+    return token.tokenType === proof.tokenType && token.boundTo === proof.thumbprint
         && TokenEndpoint.isHeaderSafe(Redacted.value(token.accessToken))
+        // A store may be shared with a person, whose token is not for a program.
+        && (!grant.isUnattended || grant.clientOf(known, token.clientId) !== undefined)
       ? token
       : undefined
   }
@@ -255,6 +261,10 @@ export class ServerTokens {
       : undefined
   }
 
+  private readonly pauseRefresh = Effect.map(Clock.currentTimeMillis, (now) => {
+    this.refreshNotBefore = now + refreshPauseMillis
+  })
+
   private refreshable(known: Records.Authorization, token: Records.Token) {
     const client = this.settings.grant.clientOf(known, token.clientId)
     return token.refreshToken === undefined || client === undefined
@@ -302,11 +312,7 @@ export class ServerTokens {
     return this.flights.run(
       `refresh ${this.key} ${issuer}`,
       settings.store.withLock(this.key, attempt).pipe(
-        Effect.tapError(() =>
-          Effect.map(Clock.currentTimeMillis, (now) => {
-            this.refreshNotBefore = now + refreshPauseMillis
-          })
-        ),
+        Effect.tapError(() => this.pauseRefresh),
         Effect.andThen(
           Effect.suspend(() => this.record?.issuer === issuer ? this.current() : Effect.fail(changed(issuer)))
         )
@@ -374,6 +380,8 @@ export class ServerTokens {
     const { authorizationServer, scopesSupported } = discovered
     const { issuer, tokenEndpoint, tokenEndpointAuthMethods } = authorizationServer
     return Effect.gen({ self: this }, function*() {
+      const problem = settings.proof.problem(discovered)
+      if (problem !== undefined) return yield* Effect.fail(Failure.failed("token", problem, { issuer }))
       const known = Records.authorizationOf(this.record ?? Records.empty, issuer)
       const scopes = Scopes.select({
         challenged,
@@ -429,6 +437,7 @@ export class ServerTokens {
     return Effect.map(Clock.currentTimeMillis, (now) => ({
       accessToken: issued.accessToken,
       tokenType: issued.tokenType,
+      boundTo: this.settings.proof.thumbprint,
       clientId: client.clientId,
       issuedAt: now,
       expiresAt: issued.expiresIn === undefined ? undefined : now + Math.max(0, issued.expiresIn) * 1000,
