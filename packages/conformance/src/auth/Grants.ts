@@ -1,5 +1,5 @@
 /**
- * The grants that the scenarios of the authorization extensions want. What a scenario knows beforehand is in its context.
+ * How each scenario wants its client authorized. What a scenario knows beforehand is in its context.
  */
 import { Authorize, ClientCredentials, Dpop, EnterpriseManaged, JwtBearer, OAuth } from "@mcp-effect/auth"
 import type { McpError } from "@mcp-effect/protocol"
@@ -32,9 +32,18 @@ const registered = (
 const text = (context: Context, name: string): string => String(context[name])
 const secret = (context: Context, name: string): Redacted.Redacted => Redacted.make(text(context, name))
 
-const bound = OAuth.layer().pipe(Layer.provide(Authorize.layerUnattended()), Layer.provide(Dpop.layer()))
+/** Signs in; the authorization servers of the suite consent without a person. */
+const signingIn = (context: Context): Authorized =>
+  OAuth.layer({
+    clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
+    clients: context["client_id"] === undefined ? [] : [{
+      issuer: text(context, "issuer"),
+      clientId: text(context, "client_id"),
+      clientSecret: secret(context, "client_secret")
+    }]
+  }).pipe(Layer.provide(Authorize.layerUnattended()))
 
-/** The layer of a scenario; `undefined` for a scenario that wants none of these. */
+/** The layer of a scenario; `undefined` for one without authorization. */
 export const layer = (scenario: string, context: Context, server: string): Authorized | undefined => {
   const clientId = text(context, "client_id")
   switch (scenario) {
@@ -70,8 +79,8 @@ export const layer = (scenario: string, context: Context, server: string): Autho
         }))
     case "auth/dpop":
     case "auth/dpop-nonce":
-      return bound
+      return signingIn(context).pipe(Layer.provide(Dpop.layer()))
     default:
-      return undefined
+      return scenario.startsWith("auth/") ? signingIn(context) : undefined
   }
 }
