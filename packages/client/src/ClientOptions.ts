@@ -79,8 +79,9 @@ export const RequestMetadata: Context.Reference<Json.JsonObject | undefined> = C
 /**
  * When a request that failed is sent again. A schedule is asked after each failure that may pass (no connection, a lost
  * session, HTTP 429 or 5xx), where repeating cannot execute anything twice: the request was never sent, the server has
- * refused it, or its method only asks. Never after a timeout, an error of the server, or any other HTTP 4xx. A server's
- * `Retry-After` is waited for, up to a minute; what is longer, or does not fit into the deadline, fails at once.
+ * refused it, or its method only asks. Never after a timeout, a JSON-RPC error under any other status, or any other HTTP
+ * 4xx. A server's `Retry-After` is waited for, up to a minute; what is longer, or does not fit into the deadline, fails at
+ * once.
  *
  * A schedule that is given goes for every method, the default only for those that ask: lists, reads, `get`, `complete`,
  * `ping`. `Schedule.recurs(0)` turns it off.

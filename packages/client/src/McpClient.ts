@@ -166,7 +166,7 @@ export interface McpClient {
   readonly watchResources: Stream.Stream<ReadonlyArray<Resource.Resource>, McpError.McpError>
   /**
    * Has a modern server tell of changes, until the scope closes (2026-07-28 basic/patterns/subscriptions). Gives the
-   * subscription once the server has acknowledged it. Fails with `CapabilityMissing` in a legacy revision, with
+   * subscription once the server has acknowledged it, or ended it in good order. Fails with `CapabilityMissing` in a legacy revision, with
    * `InvalidRequest` where the filter is none, and with `RequestTimeout` where nothing is acknowledged in time.
    */
   readonly listen: (

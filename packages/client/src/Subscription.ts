@@ -22,8 +22,8 @@
  * | Reconnecting          | the process cannot be started again, or speaks a legacy revision now    | Closed: failed      |
  * | Closed                | nothing                                                                 |                     |
  *
- * One that is still Opening is Closed once it is sure that it will not be acknowledged within `ackTimeout` of its
- * beginning, however often it was tried.
+ * One that is still Opening is Closed once it is sure that it will not be acknowledged within `ackTimeout` of its first
+ * request, however often it was tried.
  *
  * @since 0.1.0
  */

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { verifiesPure } from "@mcp-effect/conformance/Verifies"
 import type { Envelope } from "@mcp-effect/protocol"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Mailbox, maxPending, maxPendingBytes } from "../src/internal/Mailbox.ts"
 
@@ -89,21 +90,21 @@ class SlowMailbox {
   }
 }
 
-const maxSize = 5
-const maxBytes = 120
+const maxSize = 4
 
-const step = Arbitrary.schema(Schema.Struct({
+const step = Schema.Struct({
   method: Schema.Literals(["m", "é", "longer"]),
   name: Schema.Literals(["none", "uri", "taskId"]),
   value: Schema.Literals(["a", "b", "c"]),
   // Small enough for several, enough for one or two, and more than there may be at all.
-  padding: Schema.Literals([0, 0, 10, 40, 80, 100, 130, 200]),
+  padding: Schema.Literals([0, 0, 10, 40, 80, 100, 130, 400, 500]),
   // Takes so many before.
   takes: Schema.Literals([0, 0, 0, 1, 2])
-}))
+})
 
 describe("Mailbox", () => {
-  it.prop("does what a slow one does", [Arbitrary.array(step, { maxLength: 60 })], ([steps]) => {
+  /** Whether both take and give the same, and count the same. */
+  const agrees = (steps: ReadonlyArray<typeof step.Type>, maxBytes: number): void => {
     const mailbox = new Mailbox(maxSize, maxBytes)
     const slow = new SlowMailbox(maxSize, maxBytes)
     for (const { method, name, padding, takes, value } of steps) {
@@ -119,12 +120,24 @@ describe("Mailbox", () => {
         [slow.queue.length, slow.bytes, slow.dropped]
       )
     }
-    const rest = slow.queue
     const taken = drain(mailbox)
-    assert.strictEqual(taken.length, rest.length)
-    taken.forEach((each, index) => assert.strictEqual(each, rest[index]))
+    assert.strictEqual(taken.length, slow.queue.length)
+    taken.forEach((each, index) => assert.strictEqual(each, slow.queue[index]))
     assert.deepStrictEqual([mailbox.size, mailbox.bytes], [0, 0])
-  })
+  }
+
+  // So few bytes that they run short before the number does, and so many that the number does.
+  for (const maxBytes of [120, 400]) {
+    it.effect(`does what a slow one does, with ${maxBytes} bytes`, () =>
+      Effect.map(
+        Arbitrary.checkEffect(
+          Arbitrary.array(Arbitrary.schema(step), { minLength: 20, maxLength: 60 }),
+          (steps) => Effect.sync(() => (agrees(steps, maxBytes), true)),
+          { runs: 500 }
+        ),
+        (result) => assert.strictEqual(Arbitrary.formatCheckFailure(result), undefined)
+      ))
+  }
 
   it.prop(
     "never loses the only word about anything while there are repeats",

@@ -106,14 +106,21 @@ describe("A request that only asks", () => {
       }
     }))
 
-  verifies("RTY-01", "ends with the first success", () =>
-    Effect.gen(function*() {
-      const server = yield* Scripted.modern({ "tools/list": inTurn(unavailable, answer({ tools: [] })) }, http)
-      const client = yield* connect(server)
-      const { exit, times } = yield* timesOf(server, "tools/list", client.listTools())
-      assert.deepStrictEqual(exit, Exit.succeed([]))
-      assert.strictEqual(times.length, 2)
-    }))
+  verifies(
+    ["RTY-01", "RTY-02"],
+    "ends with the first success, whatever body HTTP 503 came with",
+    () =>
+      Effect.gen(function*() {
+        const withError: Scripted.Handler = (request) => request.error(-32603, "busy", undefined, 503)
+        for (const fail of [unavailable, withError]) {
+          const server = yield* Scripted.modern({ "tools/list": inTurn(fail, answer({ tools: [] })) }, http)
+          const client = yield* connect(server)
+          const { exit, times } = yield* timesOf(server, "tools/list", client.listTools())
+          assert.deepStrictEqual(exit, Exit.succeed([]))
+          assert.strictEqual(times.length, 2)
+        }
+      })
+  )
 
   verifies(
     ["RTY-11", "TMO-05"],

@@ -3,6 +3,7 @@ import { verifies, verifiesPure } from "@mcp-effect/conformance/Verifies"
 import { type Envelope, type Json, McpError, Metadata } from "@mcp-effect/protocol"
 import { Deferred, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import * as ClientOptions from "../src/ClientOptions.ts"
 import { NotificationRouter } from "../src/internal/NotificationRouter.ts"
 import type * as Subscription from "../src/Subscription.ts"
 import * as Scripted from "./ScriptedTransport.ts"
@@ -240,6 +241,25 @@ describe("The acknowledgment", () => {
   )
 
   verifies(
+    "SUB-09",
+    "is not waited for while there is no connection yet",
+    Effect.fnUntraced(function*() {
+      const server = yield* Scripted.modern({ [method]: never }, {
+        ...stdio,
+        connect: () => Effect.sleep("40 seconds")
+      })
+      const client = yield* connect(server, { lazy: true })
+      const listening = yield* Effect.forkScoped(client.listen({ toolsListChanged: true }))
+      yield* Scripted.settled
+      yield* advance("40 seconds")
+      const request = yield* server.take(method)
+      yield* advance("29 seconds")
+      acknowledge(request)
+      yield* Fiber.join(listening)
+    })
+  )
+
+  verifies(
     ["SUB-07", "SUB-41"],
     "is waited for without end where that is asked for",
     Effect.fnUntraced(function*() {
@@ -292,7 +312,85 @@ describe("The acknowledgment", () => {
   )
 })
 
+describe("The request of a subscription", () => {
+  verifies(
+    ["SUB-01", "SUB-08"],
+    "carries the metadata of client, region and caller, and goes through the client's hook, each time",
+    Effect.fnUntraced(function*() {
+      const server = yield* Scripted.modern({ [method]: acknowledging }, http)
+      const around: Array<string> = []
+      const client = yield* connect(server, {
+        requestMetadata: { "vendor.example/client": 1 },
+        around: (request, proceed) => {
+          around.push(request.method)
+          return proceed(request.params)
+        }
+      })
+      yield* Effect.provideService(
+        client.listen({ toolsListChanged: true }, { meta: { "vendor.example/caller": 3 } }),
+        ClientOptions.RequestMetadata,
+        { "vendor.example/region": 2 }
+      )
+      ;(yield* server.take(method)).fail(dropped)
+      yield* advance("1 seconds")
+      assert.deepStrictEqual(around, [method, method])
+      for (const { meta } of listens(server)) {
+        assert.deepInclude(meta, {
+          "vendor.example/client": 1,
+          "vendor.example/region": 2,
+          "vendor.example/caller": 3
+        })
+      }
+      assert.strictEqual(listens(server).length, 2)
+    })
+  )
+
+  verifies(
+    "SUB-08",
+    "fails the subscription where the hook of the client has a defect",
+    Effect.fnUntraced(function*() {
+      const server = yield* Scripted.modern({ [method]: acknowledging }, http)
+      const client = yield* connect(server, { around: () => Effect.die("a defect of the host") })
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(Effect.scoped(client.listen({ toolsListChanged: true })))))
+    })
+  )
+})
+
 describe("Over HTTP a subscription", () => {
+  verifies(
+    "PAIN-29",
+    "has a list under watch fetched once more whenever it was dropped",
+    Effect.fnUntraced(function*() {
+      let version = 0
+      let fetches = 0
+      const server = yield* Scripted.modern({
+        [method]: acknowledging,
+        "tools/list": (request) => {
+          fetches++
+          request.result({
+            resultType: "complete",
+            tools: [{ name: String(version), inputSchema: { type: "object" } }],
+            ttlMs: 1_000_000,
+            cacheScope: "public"
+          })
+        }
+      }, http)
+      const client = yield* connect(server)
+      const lists = yield* collect(Stream.map(client.watchTools, ([tool]) => tool?.name))
+      yield* Scripted.settled
+      for (let drop = 1; drop <= 3; drop++) {
+        // Nobody hears of this change.
+        version = drop
+        ;(yield* server.take(method)).fail(dropped)
+        yield* advance("1 seconds")
+        yield* advance("0.05 seconds")
+      }
+      assert.deepStrictEqual(lists, ["0", "1", "2", "3"])
+      assert.strictEqual(listens(server).length, 4)
+      assert.strictEqual(fetches, 4)
+    })
+  )
+
   verifies(
     ["PAIN-29", "SUB-10", "SUB-11", "SUB-13", "SUB-42"],
     "is opened again after 1 s, doubling to 30 s, with a new id, and is not active meanwhile",
@@ -671,7 +769,7 @@ describe("The end of a subscription", () => {
   )
 
   verifies(
-    ["SUB-17", "SUB-18"],
+    ["SUB-17", "SUB-18", "SUB-27"],
     "by the client comes before any other request, whether it waits to be opened again or is being opened",
     Effect.fnUntraced(function*() {
       const { request, server, states, subscription } = yield* opened(http)
@@ -696,6 +794,14 @@ describe("The end of a subscription", () => {
       yield* Deferred.succeed(gate, undefined)
       yield* Scripted.settled
       assert.deepStrictEqual(listens(slow), [])
+      // One that has not left yet is taken back, and nothing is said of it.
+      const sent = slow.sent.length
+      const leaving = yield* Effect.forkScoped(Effect.scoped(lazy.listen({ toolsListChanged: true })), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(leaving)
+      yield* Scripted.settled
+      assert.strictEqual(slow.sent.length, sent)
     })
   )
 
@@ -714,6 +820,43 @@ describe("The end of a subscription", () => {
         yield* advance("60 seconds")
         assert.strictEqual(tags(states).at(-1), "byClient")
         assert.strictEqual(server.links.length, 1)
+      }
+    })
+  )
+
+  verifies(
+    ["SUB-17", "SUB-36"],
+    "before the acknowledgment fails whoever waits for it",
+    Effect.fnUntraced(function*() {
+      const server = yield* Scripted.modern({ [method]: never }, stdio)
+      const clientScope = yield* Scope.make()
+      const client = yield* Scope.provide(connect(server), clientScope)
+      const waiting = yield* Effect.forkScoped(Effect.flip(client.listen({ toolsListChanged: true })))
+      const request = yield* server.take(method)
+      yield* client.cancel(request.id, "enough")
+      assert.deepInclude((yield* Fiber.join(waiting)).reason, { _tag: "Cancelled", reason: "enough" })
+      const another = yield* Effect.forkScoped(Effect.flip(client.listen({ toolsListChanged: true })))
+      yield* server.take(method)
+      yield* Scope.close(clientScope, Exit.void)
+      assert.strictEqual((yield* Fiber.join(another)).reason._tag, "ConnectionClosed")
+      const late = yield* Effect.flip(Effect.scoped(client.listen({ toolsListChanged: true })))
+      assert.strictEqual(late.reason._tag, "ConnectionClosed")
+    })
+  )
+
+  verifies(
+    "SUB-36",
+    "by `cancel` of its id is one by the client",
+    Effect.fnUntraced(function*() {
+      for (const options of [http, stdio]) {
+        const { client, request, server, states, subscription } = yield* opened(options)
+        const [state] = states
+        assert.deepStrictEqual(state, { _tag: "Active", id: request.id })
+        yield* client.cancel(request.id, "enough")
+        yield* Stream.runDrain(subscription.notifications)
+        assert.strictEqual(tags(states).at(-1), "byClient")
+        yield* advance("60 seconds")
+        assert.strictEqual(listens(server).length, 1)
       }
     })
   )

@@ -62,6 +62,12 @@ const isRemoved = (method: string, revision: Revision.Facts): boolean =>
   (method === "notifications/initialized" && !revision.handshake)
   || (method === "notifications/roots/list_changed" && !revision.rootsListChanged)
 
+/** Makes a feature when it is first used: most clients use few of them, and each weighs something. */
+const lazily = <A>(make: () => A): () => A => {
+  let made: A | undefined
+  return () => made ??= make()
+}
+
 const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
 const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undefined => {
@@ -269,56 +275,54 @@ export const make = Effect.fnUntraced(function*<R>(
     )
 
   const declaresTasks = Object.hasOwn(options.extensions ?? {}, McpTask.extension)
-  const tasks = Tasks.make({
-    calls,
-    server,
-    now,
-    interaction,
-    part,
-    subscribeNotifications: notifications.subscribe,
-    session: link.current,
-    onDiagnostic,
-    declared: declaresTasks,
-    progress: taskProgress
-  })
+  const tasks = lazily(() =>
+    Tasks.make({
+      calls,
+      server,
+      now,
+      interaction,
+      part,
+      subscribeNotifications: notifications.subscribe,
+      session: link.current,
+      onDiagnostic,
+      declared: declaresTasks,
+      progress: taskProgress
+    })
+  )
 
   if (options.lazy !== true) yield* link.current
 
-  const tools = Tools.make(
-    calls,
-    caching,
-    server,
-    onDiagnostic,
-    (readAnew) =>
-      Effect.suspend(() => {
-        const changed: Envelope.Notification = {
-          _tag: "Notification",
-          method: "notifications/tools/list_changed",
-          params: undefined
-        }
-        router.invalidate(changed)
-        return Effect.ensuring(readAnew, Effect.sync(() => notifications.publish(changed)))
-      }),
-    tasks,
-    declaresTasks,
-    options.outputValidation === "strict",
-    options.trustAnnotations === true
+  const tools = lazily(() =>
+    Tools.make(
+      calls,
+      caching,
+      server,
+      onDiagnostic,
+      (readAnew) =>
+        Effect.suspend(() => {
+          const changed: Envelope.Notification = {
+            _tag: "Notification",
+            method: "notifications/tools/list_changed",
+            params: undefined
+          }
+          router.invalidate(changed)
+          return Effect.ensuring(readAnew, Effect.sync(() => notifications.publish(changed)))
+        }),
+      tasks(),
+      declaresTasks,
+      options.outputValidation === "strict",
+      options.trustAnnotations === true
+    )
   )
-  const subscriptions = Subscriptions.make({
-    server,
-    calls,
-    link,
-    router,
-    now,
-    fork,
-    onDiagnostic,
-    declaresTasks
-  })
-  yield* Effect.addFinalizer(() => subscriptions.closeAll)
+  let opened: Subscriptions.Subscriptions | undefined
+  const subscriptions = (): Subscriptions.Subscriptions =>
+    opened ??= Subscriptions.make({ server, calls, link, router, now, fork, onDiagnostic, declaresTasks })
+  yield* Effect.addFinalizer(() => opened?.closeAll ?? Effect.void)
   // The stream comes second: what it brings finds its listener.
   const listening = <A>(hot: Hot<A>) => Effect.tap(hot.subscribe, () => standby.listening)
-  const prompts = Prompts.make(calls, caching, onDiagnostic)
-  const resources = Resources.make(calls, caching, onDiagnostic)
+  const prompts = lazily(() => Prompts.make(calls, caching, onDiagnostic))
+  const resources = lazily(() => Resources.make(calls, caching, onDiagnostic))
+  const completions = lazily(() => Completions.make(calls))
 
   const watch = <A>(method: string, list: Listing<A>, filter: Filter) =>
     Watch.make({
@@ -331,56 +335,66 @@ export const make = Effect.fnUntraced(function*<R>(
           link.current,
           ({ revision }) =>
             revision.subscriptions === "listen"
-              ? ListChanges.listen(subscriptions.listen(filter), onGap)
+              ? ListChanges.listen(subscriptions().listen(filter), onGap)
               : standby.listening
         ),
       fork,
       scope: linkScope
     })
+  const watchedTools = lazily(() => watch("tools/list", tools().list, { toolsListChanged: true }))
+  const watchedPrompts = lazily(() => watch("prompts/list", prompts().list, { promptsListChanged: true }))
+  const watchedResources = lazily(() => watch("resources/list", resources().resources, { resourcesListChanged: true }))
 
-  let watchResource: McpClient["watchResource"] | undefined
-  const makeWatchResource = () =>
+  const watchResource = lazily(() =>
     ResourceWatch.make({
       server,
       calls,
       link,
       router,
       caching,
-      subscriptions,
-      read: resources.readAnew,
+      subscriptions: subscriptions(),
+      read: resources().readAnew,
       standby: standby.listening,
       fork,
       part,
       scope: linkScope
     })
+  )
 
-  const keptLists: { readonly [Kind in ResultCache.ListKind]: Effect.Effect<ResultCache.CacheInfo | undefined> } = {
-    tools: tools.list.info,
-    prompts: prompts.list.info,
-    resources: resources.resources.info,
-    resourceTemplates: resources.templates.info
+  const infoOf = (kind: ResultCache.ListKind): Effect.Effect<ResultCache.CacheInfo | undefined> => {
+    switch (kind) {
+      case "tools":
+        return tools().list.info
+      case "prompts":
+        return prompts().list.info
+      case "resources":
+        return resources().resources.info
+      case "resourceTemplates":
+        return resources().templates.info
+    }
   }
 
-  // Written out, since an object that is put together from others by spreading takes several times the memory.
+  // Written out, since an object that is put together from others by spreading takes several times the memory; what is
+  // no function is made when it is asked for.
   return {
-    listTools: tools.listTools,
-    toolPages: tools.toolPages,
-    callTool: tools.callTool,
-    call: tools.call,
-    callToolStream: tools.callToolStream,
-    callTools: tools.callTools,
-    startTool: tools.startTool,
-    task: tasks.restore,
-    listTasks: tasks.list,
-    listPrompts: prompts.listPrompts,
-    promptPages: prompts.promptPages,
-    getPrompt: prompts.getPrompt,
-    listResources: resources.listResources,
-    resourcePages: resources.resourcePages,
-    listResourceTemplates: resources.listResourceTemplates,
-    resourceTemplatePages: resources.resourceTemplatePages,
-    readResource: resources.readResource,
-    complete: Completions.make(calls).complete,
+    listTools: (request) => tools().listTools(request),
+    toolPages: (request) => tools().toolPages(request),
+    callTool: (name, args, request) => tools().callTool(name, args, request),
+    call: (tool, args, request) => tools().call(tool, args, request),
+    callToolStream: (name, args, request) => tools().callToolStream(name, args, request),
+    callTools: (batch, request) => tools().callTools(batch, request),
+    startTool: (name, args, request) => tools().startTool(name, args, request),
+    task: (serialized) => tasks().restore(serialized),
+    listTasks: (request) => tasks().list(request),
+    listPrompts: (request) => prompts().listPrompts(request),
+    promptPages: (request) => prompts().promptPages(request),
+    getPrompt: (name, args, request) => prompts().getPrompt(name, args, request),
+    listResources: (request) => resources().listResources(request),
+    resourcePages: (request) => resources().resourcePages(request),
+    listResourceTemplates: (request) => resources().listResourceTemplates(request),
+    resourceTemplatePages: (request) => resources().resourceTemplatePages(request),
+    readResource: (uri, request) => resources().readResource(uri, request),
+    complete: (params, request) => completions().complete(params, request),
     ping: (request) =>
       run({
         method: "ping",
@@ -411,7 +425,7 @@ export const make = Effect.fnUntraced(function*<R>(
         )
       })
     },
-    resume: (required, request) => Resumption.resume(calls, tools, server, required, request),
+    resume: (required, request) => Resumption.resume(calls, tools(), server, required, request),
     request: (method, params, schema, request) => {
       const decode = Schema.decodeUnknownExit(schema)
       return run({
@@ -435,19 +449,39 @@ export const make = Effect.fnUntraced(function*<R>(
         )
       }),
     cancel: (requestId, reason) => Effect.sync(() => calls.cancel(requestId, reason)),
-    listen: subscriptions.listen,
-    watchTools: watch("tools/list", tools.list, { toolsListChanged: true }),
-    watchPrompts: watch("prompts/list", prompts.list, { promptsListChanged: true }),
-    watchResources: watch("resources/list", resources.resources, { resourcesListChanged: true }),
-    watchResource: (uri) => (watchResource ??= makeWatchResource())(uri),
-    cacheInfo: (kept) => typeof kept === "string" ? keptLists[kept] : resources.readInfo(kept.uri),
-    clearCache: Effect.sync(() => caching.clear()),
-    server: Effect.map(link.current, negotiated),
-    state: SubscriptionRef.changes(link.state),
-    notifications: Stream.unwrap(listening(notifications)),
-    subscribeNotifications: listening(notifications),
-    logs: Stream.unwrap(listening(logs)),
-    diagnostics: diagnostics.stream
+    listen: (filter, request) => subscriptions().listen(filter, request),
+    get watchTools() {
+      return watchedTools()
+    },
+    get watchPrompts() {
+      return watchedPrompts()
+    },
+    get watchResources() {
+      return watchedResources()
+    },
+    watchResource: (uri) => watchResource()(uri),
+    cacheInfo: (kept) => typeof kept === "string" ? infoOf(kept) : resources().readInfo(kept.uri),
+    get clearCache() {
+      return Effect.sync(() => caching.clear())
+    },
+    get server() {
+      return Effect.map(link.current, negotiated)
+    },
+    get state() {
+      return SubscriptionRef.changes(link.state)
+    },
+    get notifications() {
+      return Stream.unwrap(listening(notifications))
+    },
+    get subscribeNotifications() {
+      return listening(notifications)
+    },
+    get logs() {
+      return Stream.unwrap(listening(logs))
+    },
+    get diagnostics() {
+      return diagnostics.stream
+    }
   }
 })
 

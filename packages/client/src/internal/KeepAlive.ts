@@ -4,7 +4,7 @@
  * Any answer to any request proves it, so that a server that is in use is not asked. One that does not know the request
  * it is asked by answers all the same, and is asked by another from then on.
  */
-import { type Json, McpError } from "@mcp-effect/protocol"
+import type { Json, McpError } from "@mcp-effect/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

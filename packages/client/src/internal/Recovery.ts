@@ -16,7 +16,7 @@
  * | a call may have been executed                     | fails with `AmbiguousDelivery`                                 |
  * | a timeout, an answer, anything that is lasting    | fails                                                          |
  */
-import { ErrorReply, McpError, type Revision } from "@mcp-effect/protocol"
+import { ErrorReply, type McpError, type Revision } from "@mcp-effect/protocol"
 import type { Reissue } from "../ClientOptions.ts"
 
 export type Action =

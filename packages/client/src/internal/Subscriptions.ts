@@ -26,6 +26,9 @@ const method = "subscriptions/listen"
 const firstDelayMillis = 1_000
 const longestDelayMillis = 30_000
 
+/** Longer than this no server is left alone, whatever it asks for. */
+const longestAnnouncedMillis = 60_000
+
 /** A stream over HTTP on which not even a comment comes may be dead. */
 const idleTimeout: Duration.Input = "5 minutes"
 
@@ -140,7 +143,9 @@ const isDroppedStream = (error: McpError.McpError): boolean => {
 const isClosedHere = ({ reason }: McpError.McpError): boolean => reason._tag === "ConnectionClosed" && reason.local
 
 const announcedMillis = ({ reason }: McpError.McpError): number =>
-  reason._tag === "HttpStatus" || reason._tag === "StreamEnded" ? reason.retryAfterMillis ?? 0 : 0
+  reason._tag === "HttpStatus" || reason._tag === "StreamEnded"
+    ? Math.min(reason.retryAfterMillis ?? 0, longestAnnouncedMillis)
+    : 0
 
 // ====================================================================================================================
 // One subscription
@@ -165,6 +170,8 @@ class Listening implements Subscriber {
   unsupported: ReadonlyArray<keyof Filter> = []
   private state: State = { _tag: "Opening" }
   private attempt: Attempt | undefined = undefined
+  /** When the first request was made. */
+  private firstAt: number | undefined = undefined
   /** Requests that have ended since one was acknowledged. */
   private failures = 0
   private readonly states: PubSub.PubSub<State>
@@ -246,50 +253,53 @@ class Listening implements Subscriber {
     return Stream.takeUntil(Stream.fromPubSub(this.states), ({ _tag }) => _tag === "Closed")
   }
 
-  private settle(cause: "graceful" | "byClient" | "failed", error: McpError.McpError | undefined): void {
+  /** `why` is what fails whoever waits for the acknowledgment, and those who read where the subscription has failed. */
+  private settle(cause: "graceful" | "byClient" | "failed", why?: McpError.McpError): void {
     if (this.state._tag === "Closed") return
+    const error = cause === "failed" ? why : undefined
     this.become({ _tag: "Closed", cause, error })
     this.readers.close(error)
-    Deferred.doneUnsafe(this.opened, error === undefined ? Effect.void : Effect.fail(error))
+    Deferred.doneUnsafe(this.opened, why === undefined ? Effect.void : Effect.fail(why))
   }
 
   /** Keeps the request open until the subscription is closed. An interruption closes it. */
-  readonly run: Effect.Effect<void> = Effect.suspend(() => {
-    const startedAt = this.options.now()
-    return Effect.onExit(this.keep(startedAt), (exit) => {
+  readonly run: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.onExit(this.keep, (exit) => {
       if (Exit.isSuccess(exit)) return Effect.void
-      if (Exit.hasInterrupts(exit)) return Effect.sync(() => this.settle("byClient", undefined))
+      if (Exit.hasInterrupts(exit)) {
+        const closed = new McpError.ConnectionClosed({ target: this.options.server, local: true })
+        return Effect.sync(() => this.settle("byClient", this.errorOf(closed)))
+      }
       // A hook of the application has failed.
       Deferred.doneUnsafe(this.opened, Effect.failCause(exit.cause))
-      this.settle("failed", undefined)
+      this.settle("failed")
       return Effect.logError(`A subscription to ${this.options.server} has failed`, exit.cause)
     })
-  })
+  )
 
-  private keep(startedAt: number): Effect.Effect<void> {
+  private get keep(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       const { link, now } = this.options
       while (true) {
         const connected = yield* Effect.result(link.current)
         if (Result.isFailure(connected)) {
           const error = connected.failure
-          if (isClosedHere(error)) return this.settle("byClient", undefined)
-          return this.settle("failed", error)
+          return this.settle(isClosedHere(error) ? "byClient" : "failed", error)
         }
         const session = connected.success
         if (session.revision.subscriptions !== "listen") {
           return this.settle("failed", this.errorOf(new McpError.CapabilityMissing({ capability: method })))
         }
-        const ended = yield* Effect.result(this.listen(session, startedAt))
-        if (Result.isSuccess(ended)) return this.settle("graceful", undefined)
+        // Connecting has a time of its own.
+        this.firstAt ??= now()
+        const ended = yield* Effect.result(this.listen(session))
+        if (Result.isSuccess(ended)) return this.settle("graceful")
         const error = ended.failure
-        if (error.reason._tag === "Cancelled") return this.settle("byClient", undefined)
+        if (error.reason._tag === "Cancelled") return this.settle("byClient", error)
         if (!this.mayGoOn(session, error)) return this.settle("failed", error)
         const delay = this.delayAfter(session, error)
         // Nobody has a use for a subscription that cannot be opened in time.
-        if (this.acknowledged === undefined && now() + delay - startedAt >= this.ackMillis) {
-          return this.settle("failed", error)
-        }
+        if (this.acknowledged === undefined && delay >= this.ackMillisLeft) return this.settle("failed", error)
         this.become({ _tag: "Reconnecting", error })
         if (delay > 0) yield* Effect.sleep(delay)
       }
@@ -326,7 +336,7 @@ class Listening implements Subscriber {
   // ------------------------------------------------------------------------------------------------------------------
 
   /** Makes one request, which ends with the server's last word or with a failure. */
-  private listen(session: Session, startedAt: number): Effect.Effect<unknown, McpError.McpError> {
+  private listen(session: Session): Effect.Effect<unknown, McpError.McpError> {
     return Effect.suspend(() => {
       const { calls, fork, now } = this.options
       const attempt: Attempt = {
@@ -336,7 +346,7 @@ class Listening implements Subscriber {
         timer: undefined
       }
       this.attempt = attempt
-      const left = this.acknowledged === undefined ? this.ackMillis - (now() - startedAt) : this.ackMillis
+      const left = this.ackMillisLeft
       if (left !== Infinity) {
         const timeout = new McpError.RequestTimeout({ kind: "acknowledgment", millis: this.ackMillis })
         attempt.timer = fork(Effect.andThen(Effect.sleep(left), Effect.sync(() => this.abort(timeout))))
@@ -362,6 +372,12 @@ class Listening implements Subscriber {
         Effect.sync(() => attempt.timer?.interruptUnsafe())
       )
     })
+  }
+
+  /** How long the next request may take to be acknowledged: all that are made before any was share one such time. */
+  private get ackMillisLeft(): number {
+    const { acknowledged, ackMillis, firstAt, options } = this
+    return acknowledged === undefined && firstAt !== undefined ? ackMillis - (options.now() - firstAt) : ackMillis
   }
 
   private abort(reason: McpError.McpErrorReason): void {
