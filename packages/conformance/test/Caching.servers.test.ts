@@ -14,7 +14,7 @@ type Protocol = ClientOptions.ClientOptions["protocol"]
 
 const connect = <E>(transport: Layer.Layer<Transport.Transport, E>, protocol: Protocol) =>
   Effect.map(
-    Layer.build(McpClient.layer({ protocol }).pipe(Layer.provide(transport))),
+    Layer.build(McpClient.layer({ protocol, probeTimeout: "30 seconds" }).pipe(Layer.provide(transport))),
     (context) => Context.get(context, McpClient.McpClient)
   )
 

@@ -87,7 +87,11 @@ const connected = Effect.fnUntraced(function*({ command, menu, protocol }: Case)
   writeFileSync(join(directory, "hello.txt"), "hello from a file")
   const pidFile = join(directory, "pids")
   return {
-    connect: Connect.connect(RealServers.launched(pidFile, command(directory)), { protocol }),
+    // A server that starts on a busy machine is no silent one.
+    connect: Connect.connect(RealServers.launched(pidFile, command(directory)), {
+      protocol,
+      probeTimeout: "30 seconds"
+    }),
     menu: menu(directory),
     allGone: RealServers.allGone(pidFile)
   }
