@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, "..")
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "mcp-effect-pack-"))
 const readJson = (file) => JSON.parse(fs.readFileSync(path.join(root, file), "utf8"))
 
-const libraries = ["protocol", "transport", "client", "node"]
+const libraries = ["protocol", "transport", "client", "auth", "node"]
 const { version } = readJson("packages/cli/package.json")
 const { devDependencies } = readJson("package.json")
 

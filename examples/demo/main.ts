@@ -6,7 +6,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import type { McpClient } from "@mcp-effect/client"
 import { Connect } from "@mcp-effect/node"
-import { Console, Deferred, Duration, Effect, Exit, Schema } from "effect"
+import { Console, Deferred, Duration, Effect, Exit, Schema, Stream } from "effect"
 import { HttpServer } from "effect/http"
 import * as assert from "node:assert/strict"
 import { fileURLToPath } from "node:url"
@@ -22,7 +22,7 @@ const discover = Effect.fnUntraced(function*(client: McpClient.McpClient, era: E
   yield* show("instructions", instructions ?? "none")
 
   const tools = yield* client.listTools()
-  assert.deepEqual(tools.map(({ name }) => name), ["count-words", "recite", "await-interruption"])
+  assert.deepEqual(tools.map(({ name }) => name), ["count-words", "recite", "await-interruption", "learn"])
   for (const { description, name } of tools) yield* show("tool", `${name.padEnd(20)}${description}`)
   for (const { name, uri } of yield* client.listResources()) yield* show("resource", `${uri} (${name})`)
   for (const { arguments: parameters = [], name } of yield* client.listPrompts()) {
@@ -59,6 +59,23 @@ const fillIn = Effect.fnUntraced(function*(client: McpClient.McpClient) {
   yield* show("fill in", `interpret, for the ${message.role}: ${firstLine} ...`)
 })
 
+/** Watches a list while a tool changes it. */
+const watch = Effect.fnUntraced(function*(client: McpClient.McpClient) {
+  yield* show("watch", "the resources, and have the server learn a poem")
+  const lists = yield* client.watchResources.pipe(
+    Stream.map((resources) => resources.map(({ name }) => name)),
+    Stream.tap((names) => show("  list", names.join(", "))),
+    Stream.tap(({ length }) =>
+      length === 1
+        ? client.callTool("learn", { name: "snail", text: "Climb Mount Fuji, snail, but slowly" })
+        : Effect.void
+    ),
+    Stream.take(2),
+    Stream.runCollect
+  )
+  assert.deepEqual(lists, [["frog"], ["frog", "snail"]])
+})
+
 const Interruption = Schema.Struct({ linesRecited: Schema.Int, processId: Schema.Int })
 
 /** Gives up a call that would take minutes, and asks the server what it noticed. */
@@ -84,6 +101,7 @@ const converse = Effect.fnUntraced(function*(target: Connect.Target, era: Era) {
   yield* callWithProgress(client)
   yield* read(client)
   yield* fillIn(client)
+  yield* watch(client)
   return yield* cancel(client)
 }, Effect.scoped)
 

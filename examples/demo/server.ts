@@ -30,10 +30,17 @@ const AwaitInterruption = Tool.make("await-interruption", {
   success: Schema.Struct({ linesRecited: Schema.Int, processId: Schema.Int })
 })
 
-const kit = Toolkit.make(CountWords, Recite, AwaitInterruption)
+const Learn = Tool.make("learn", {
+  description: "Offers one more poem, or a poem anew.",
+  parameters: Schema.Struct({ name: Schema.String, text: Schema.String }),
+  success: Schema.Struct({ uri: Schema.String })
+})
+
+const kit = Toolkit.make(CountWords, Recite, AwaitInterruption, Learn)
 
 const tools = McpServer.toolkit(kit).pipe(Layer.provide(kit.toLayer(Effect.gen(function*() {
-  const { notifications } = yield* McpServer.McpServer
+  const server = yield* McpServer.McpServer
+  const { notifications } = server
   const interruption = yield* Deferred.make<number>()
 
   return {
@@ -54,7 +61,16 @@ const tools = McpServer.toolkit(kit).pipe(Layer.provide(kit.toLayer(Effect.gen(f
       }).pipe(Effect.onInterrupt(() => Deferred.succeed(interruption, progress)))
     },
     "await-interruption": () =>
-      Effect.map(Deferred.await(interruption), (linesRecited) => ({ linesRecited, processId: process.pid }))
+      Effect.map(Deferred.await(interruption), (linesRecited) => ({ linesRecited, processId: process.pid })),
+    learn: Effect.fnUntraced(function*({ name, text }) {
+      const uri = `poem://${name}`
+      // Tells that the list has changed.
+      yield* McpServer.registerResource({ uri, name, mimeType: "text/plain", content: Effect.succeed(text) }).pipe(
+        Effect.provideService(McpServer.McpServer, server)
+      )
+      yield* notifications["notifications/resources/updated"]({ uri })
+      return { uri }
+    })
   }
 }))))
 

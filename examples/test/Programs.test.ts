@@ -39,10 +39,20 @@ describe("examples", () => {
     const [toolbox, ...rest] = await run("several-servers.ts")
     assert.match(toolbox ?? "", /^toolbox offers \d+ tools$/)
     assert.deepStrictEqual(rest, [
-      "poetry offers 3 tools",
+      "poetry offers 4 tools",
       "Echo: An old silent pond",
       "A frog jumps into the pond",
       "Splash! Silence again"
+    ])
+  }, timeout)
+
+  it("watch.ts", async () => {
+    assert.deepStrictEqual(await run("watch.ts"), [
+      "offered: poem://frog",
+      "offered: poem://frog poem://snail",
+      "snail: O snail",
+      "snail: O snail / Climb Mount Fuji",
+      "snail: O snail / Climb Mount Fuji / But slowly, slowly!"
     ])
   }, timeout)
 })
@@ -66,6 +76,9 @@ describe("demo", () => {
     /^ {2}result {6}\{"linesRecited":3\}$/,
     /^read {10}poem:\/\/frog: An old silent pond \/ A frog jumps into the pond \/ Splash! Silence again$/,
     /^fill in {7}interpret, for the user: Interpret this haiku in a plain style: \.\.\.$/,
+    /^watch {9}the resources, and have the server learn a poem$/,
+    /^ {2}list {8}frog$/,
+    /^ {2}list {8}frog, snail$/,
     /^cancel {8}recite 1,000 times, and interrupt at the second line$/,
     /^ {2}result {6}the server stopped after line \d+ of 3,000$/
   ]

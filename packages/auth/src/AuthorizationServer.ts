@@ -20,6 +20,8 @@ export interface AuthorizationServer {
   readonly authorizationEndpoint: string | undefined
   readonly tokenEndpoint: string
   readonly registrationEndpoint: string | undefined
+  /** RFC 7009: where tokens are given back. */
+  readonly revocationEndpoint: string | undefined
   readonly scopesSupported: ReadonlyArray<string> | undefined
   readonly grantTypesSupported: ReadonlyArray<string> | undefined
   readonly tokenEndpointAuthMethods: ReadonlyArray<string> | undefined
@@ -69,6 +71,7 @@ export const read = (document: Json.JsonObject): Result.Result<AuthorizationServ
       authorizationEndpoint: yield* Fields.string("authorization_endpoint")(document),
       tokenEndpoint,
       registrationEndpoint: yield* Fields.string("registration_endpoint")(document),
+      revocationEndpoint: yield* Fields.string("revocation_endpoint")(document),
       scopesSupported: yield* Fields.strings("scopes_supported")(document),
       grantTypesSupported: yield* Fields.strings("grant_types_supported")(document),
       tokenEndpointAuthMethods: yield* Fields.strings("token_endpoint_auth_methods_supported")(document),
@@ -91,6 +94,7 @@ export const legacyDefaults = (origin: string): AuthorizationServer => ({
   authorizationEndpoint: `${origin}/authorize`,
   tokenEndpoint: `${origin}/token`,
   registrationEndpoint: `${origin}/register`,
+  revocationEndpoint: undefined,
   scopesSupported: undefined,
   grantTypesSupported: undefined,
   tokenEndpointAuthMethods: undefined,

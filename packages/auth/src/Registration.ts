@@ -17,6 +17,7 @@ import type { AuthHttp } from "./internal/AuthHttp.ts"
 import * as Failure from "./internal/Failure.ts"
 import * as Fields from "./internal/Fields.ts"
 import * as IpAddress from "./internal/IpAddress.ts"
+import * as Scopes from "./Scopes.ts"
 import type * as TokenEndpoint from "./TokenEndpoint.ts"
 
 // ====================================================================================================================
@@ -75,9 +76,10 @@ export interface Options {
    */
   readonly clientMetadataUrl?: string | undefined
   /**
-   * Whether the client may register itself (RFC 7591). The protocol deprecates it.
+   * Whether the client may register itself (RFC 7591). The protocol deprecates it, which is logged unless `true` says that
+   * it is meant.
    *
-   * @default true
+   * @default it may
    */
   readonly dynamicRegistration?: boolean | undefined
   /** What the client says of itself when it registers. */
@@ -85,7 +87,7 @@ export interface Options {
 }
 
 /**
- * A client that registered itself, with one issuer.
+ * A client that one issuer knows: it registered itself, or was registered beforehand and is kept.
  *
  * @category models
  * @since 0.1.0
@@ -94,9 +96,12 @@ export interface Registered {
   readonly clientId: string
   readonly clientSecret?: Redacted.Redacted | undefined
   readonly authMethod?: string | undefined
-  readonly redirectUri: string
+  /** What it registered; `undefined` for one that was registered beforehand, by whoever knows what with. */
+  readonly redirectUri?: string | undefined
   /** In milliseconds since the epoch. */
   readonly secretExpiresAt?: number | undefined
+  /** What it was registered for; `undefined` where the authorization server did not say. */
+  readonly scopes?: ReadonlyArray<string> | undefined
 }
 
 // ====================================================================================================================
@@ -166,7 +171,11 @@ const applicationType = (redirectUri: string): "native" | "web" => {
 const registeredAuthMethod = (supported: ReadonlyArray<string> = ["client_secret_basic"]): string =>
   ["none", "client_secret_basic", "client_secret_post"].find((method) => supported.includes(method)) ?? "none"
 
-const readRegistration = (document: Json.JsonObject, redirectUri: string): Result.Result<Registered, string> =>
+const readRegistration = (
+  document: Json.JsonObject,
+  redirectUri: string,
+  asked: ReadonlyArray<string>
+): Result.Result<Registered, string> =>
   Result.gen(function*() {
     const clientId = yield* Fields.string("client_id")(document)
     if (clientId === undefined || clientId === "") return yield* Result.fail("client_id is missing")
@@ -178,13 +187,16 @@ const readRegistration = (document: Json.JsonObject, redirectUri: string): Resul
     }
     const secret = yield* Fields.string("client_secret")(document)
     const expires = yield* Fields.number("client_secret_expires_at")(document)
+    const scope = yield* Fields.string("scope")(document)
     return {
       clientId,
       clientSecret: secret === undefined || secret === "" ? undefined : Redacted.make(secret),
       authMethod: yield* Fields.string("token_endpoint_auth_method")(document),
       redirectUri,
       // 0 means never (RFC 7591 section 3.2.1).
-      secretExpiresAt: expires === undefined || expires === 0 ? undefined : expires * 1000
+      secretExpiresAt: expires === undefined || expires === 0 ? undefined : expires * 1000,
+      // What it was asked for and left out, another registration would not have either.
+      scopes: scope === undefined ? undefined : Scopes.union(asked, Scopes.split(scope))
     }
   })
 
@@ -249,7 +261,7 @@ export const register = Effect.fnUntraced(function*(
       )
     )
   }
-  const registered = Result.flatMap(Fields.parse(text), (document) => readRegistration(document, redirectUri))
+  const registered = Result.flatMap(Fields.parse(text), (document) => readRegistration(document, redirectUri, scopes))
   return Result.isSuccess(registered) ? registered.success : yield* Effect.fail(
     Failure.failed("registration", `the answer of the registration endpoint cannot be used: ${registered.failure}`, {
       issuer
@@ -298,7 +310,11 @@ export const choose = Effect.fnUntraced(function*(
   }
   const { kept, redirectUri, scopes } = request
   const now = yield* Clock.currentTimeMillis
-  if (kept !== undefined && kept.redirectUri === redirectUri && (kept.secretExpiresAt ?? Infinity) > now) {
+  const isFit = kept !== undefined && (kept.redirectUri === undefined || kept.redirectUri === redirectUri)
+    && (kept.secretExpiresAt ?? Infinity) > now
+    // A client may ask for what it registered for; what a server wants later takes another registration.
+    && scopes.every((scope) => kept.scopes?.includes(scope) !== false)
+  if (isFit) {
     return kept
   }
   if (options.dynamicRegistration === false || server.registrationEndpoint === undefined) {
@@ -311,10 +327,12 @@ export const choose = Effect.fnUntraced(function*(
       )
     )
   }
-  yield* Effect.logWarning(
-    "Registering with an authorization server dynamically, which the protocol deprecates; prefer a Client ID Metadata "
-      + "Document (clientMetadataUrl) or a registered client (clients)"
-  )
+  if (options.dynamicRegistration === undefined) {
+    yield* Effect.logWarning(
+      "Registering with an authorization server dynamically, which the protocol deprecates; prefer a Client ID Metadata "
+        + "Document (clientMetadataUrl) or a registered client (clients)"
+    )
+  }
   const registered = yield* register(http, server, { metadata: options.clientMetadata, redirectUri, scopes })
   yield* request.keep(registered)
   return registered

@@ -287,7 +287,7 @@ export interface Endpoint {
 
 /** What a client adds to a request to show who it is. An assertion is taken once, so each request has its own. */
 const authentication = Effect.fnUntraced(function*(
-  { authorizationServer, client }: Endpoint
+  { authorizationServer, client }: Omit<Endpoint, "proof">
 ): Effect.fn.Return<
   { readonly headers: Readonly<Record<string, string>>; readonly parameters: Readonly<Record<string, string>> },
   McpError.McpError,
@@ -325,6 +325,36 @@ const authentication = Effect.fnUntraced(function*(
   }
 })
 
+type Parameters = Readonly<Record<string, string | undefined>>
+
+const formOf = (...parameters: ReadonlyArray<Parameters>): string => {
+  const form = new URLSearchParams()
+  for (const [name, value] of parameters.flatMap(Object.entries)) if (value !== undefined) form.set(name, value)
+  return form.toString()
+}
+
+/** Sends a form to an endpoint that wants to know the client. */
+const post = Effect.fnUntraced(function*(
+  http: AuthHttp,
+  endpoint: Omit<Endpoint, "proof">,
+  url: URL,
+  purpose: "token" | "revocation",
+  parameters: Parameters,
+  headers: Readonly<Record<string, string>>
+): Effect.fn.Return<Answer, McpError.McpError, SecureRandom.SecureRandom | Signature.Signature> {
+  const authenticated = yield* authentication(endpoint)
+  return yield* http.post(
+    url,
+    purpose,
+    HttpClientRequest.post(url, { headers: { accept: "application/json", ...authenticated.headers, ...headers } }).pipe(
+      HttpClientRequest.bodyText(
+        formOf(authenticated.parameters, parameters),
+        "application/x-www-form-urlencoded"
+      )
+    )
+  )
+})
+
 /**
  * Asks for a token. `parameters` are those of the grant.
  *
@@ -334,27 +364,41 @@ const authentication = Effect.fnUntraced(function*(
 export const request = Effect.fnUntraced(function*(
   http: AuthHttp,
   endpoint: Endpoint,
-  parameters: Readonly<Record<string, string | undefined>>
+  parameters: Parameters
 ): Effect.fn.Return<Issued, McpError.McpError, SecureRandom.SecureRandom | Signature.Signature> {
   const { authorizationServer: { issuer, tokenEndpoint }, proof } = endpoint
   if (!URL.canParse(tokenEndpoint)) {
     return yield* Effect.fail(Failure.failed("token", "the token endpoint is no URL", { issuer }))
   }
   const url = new URL(tokenEndpoint)
-  const send = Effect.gen(function*() {
-    const authenticated = yield* authentication(endpoint)
-    const body = new URLSearchParams(authenticated.parameters)
-    for (const [name, value] of Object.entries(parameters)) if (value !== undefined) body.set(name, value)
-    const headers = { accept: "application/json", ...authenticated.headers, ...(yield* proof.headers("POST", url)) }
-    return yield* http.post(
-      url,
-      "token",
-      HttpClientRequest.post(url, { headers }).pipe(
-        HttpClientRequest.bodyText(body.toString(), "application/x-www-form-urlencoded")
-      )
-    )
-  })
+  const send = Effect.flatMap(
+    proof.headers("POST", url),
+    (headers) => post(http, endpoint, url, "token", parameters, headers)
+  )
   const first = yield* send
   const answer = proof.retryToken(url, first) ? yield* send : first
   return yield* Effect.fromResult(readAnswer(answer, issuer, proof.tokenType))
+})
+
+/**
+ * Gives a token back, and tells whether the authorization server says that it took it (RFC 7009). One that has no
+ * endpoint for it is not asked.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const revoke = Effect.fnUntraced(function*(
+  http: AuthHttp,
+  endpoint: {
+    readonly authorizationServer: AuthorizationServer
+    readonly client: Client
+  },
+  token: Redacted.Redacted,
+  type: "access_token" | "refresh_token"
+): Effect.fn.Return<boolean, McpError.McpError, SecureRandom.SecureRandom | Signature.Signature> {
+  const { revocationEndpoint } = endpoint.authorizationServer
+  if (revocationEndpoint === undefined || !URL.canParse(revocationEndpoint)) return false
+  const parameters = { token: Redacted.value(token), token_type_hint: type }
+  const { status } = yield* post(http, endpoint, new URL(revocationEndpoint), "revocation", parameters, {})
+  return status === 200
 })

@@ -26,6 +26,7 @@ export type Purpose =
   | "authorization"
   | "token"
   | "registration"
+  | "revocation"
 
 /**
  * Decides whether a URL may be contacted on behalf of `server`, the URL of the MCP server that the host configured. It
@@ -50,7 +51,8 @@ const names: { readonly [P in Purpose]: string } = {
   "authorization-server-metadata": "authorization server metadata",
   authorization: "authorization endpoint",
   token: "token endpoint",
-  registration: "registration endpoint"
+  registration: "registration endpoint",
+  revocation: "revocation endpoint"
 }
 
 const refuse = (purpose: Purpose, problem: string): Effect.Effect<never, McpError.McpError> =>

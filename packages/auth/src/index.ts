@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+export * as Account from "./Account.ts"
 export * as AuthorizationCode from "./AuthorizationCode.ts"
 export * as AuthorizationServer from "./AuthorizationServer.ts"
 export * as Authorize from "./Authorize.ts"

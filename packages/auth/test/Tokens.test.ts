@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Authorize, TokenStore } from "@mcp-effect/auth"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
-import type { Layer} from "effect";
+import type { Layer } from "effect"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import * as Client from "./Client.ts"
 import * as TestAuthority from "./TestAuthority.ts"

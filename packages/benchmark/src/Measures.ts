@@ -4,6 +4,7 @@ import { idleSessions } from "./measures/IdleSessions.ts"
 import { listing } from "./measures/Listing.ts"
 import { load } from "./measures/Load.ts"
 import { sequentialCalls } from "./measures/SequentialCalls.ts"
+import { slowListener } from "./measures/SlowListener.ts"
 import { spanCost } from "./measures/SpanCost.ts"
 
 export interface Measures {
@@ -12,6 +13,7 @@ export interface Measures {
   readonly listing: typeof listing
   readonly load: typeof load
   readonly sequentialCalls: typeof sequentialCalls
+  readonly slowListener: typeof slowListener
   readonly spanCost: typeof spanCost
 }
 
@@ -22,6 +24,7 @@ export const takers: { readonly [K in keyof Measures]: (input: string) => Promis
   listing: (input) => listing(JSON.parse(input)),
   load: (input) => load(JSON.parse(input)),
   sequentialCalls: (input) => sequentialCalls(JSON.parse(input)),
+  slowListener: (input) => slowListener(JSON.parse(input)),
   spanCost: (input) => spanCost(JSON.parse(input))
 }
 

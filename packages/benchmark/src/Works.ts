@@ -2,6 +2,7 @@
 import { measure, stdioTarget, withHttpServer } from "./Child.ts"
 import { importTime } from "./ImportTime.ts"
 import type { Load } from "./measures/Load.ts"
+import type { SlowListener } from "./measures/SlowListener.ts"
 import { median } from "./Median.ts"
 import { figure, type Row, type Verdict } from "./Report.ts"
 import type { Era, Target } from "./Subject.ts"
@@ -244,6 +245,36 @@ const idle: Work = {
   }
 }
 
+const slow: Work = {
+  name: "100,000 notifications into a slow listener",
+  rows: async ({ runs, share }) => {
+    const notifications = 100_000 * share
+    // More than the queue's bytes allow in as many as it holds.
+    const of = await alternating(["ours"], runs, () => measure("slowListener", { notifications, bytes: 10_000 }))
+    const median = (pick: (measured: SlowListener) => number): number => of("ours", pick)
+    return [{
+      work: slow.name,
+      figures: [[
+        "ours",
+        [
+          figure(median(({ heapMegabytes }) => heapMegabytes), " MB more heap"),
+          figure(median(({ pending }) => pending), " wait"),
+          figure(median(({ pendingMegabytes }) => pendingMegabytes), " MB counted"),
+          figure(median(({ dropped }) => dropped), " dropped"),
+          figure(median(({ microsEach }) => microsEach), " µs each")
+        ].join(", ")
+      ]],
+      // 8 MiB by what they are as JSON, and up to a kilobyte for each of the objects that hold it.
+      verdicts: [{
+        measure: "heap growth",
+        value: median(({ heapMegabytes }) => heapMegabytes),
+        target: { atMost: 9 },
+        unit: " MB"
+      }]
+    }]
+  }
+}
+
 const imports: Work = {
   name: "import of the client",
   rows: async ({ runs }) => {
@@ -286,6 +317,7 @@ export const works: ReadonlyArray<Work> = [
   bigLine,
   sequential,
   idle,
+  slow,
   imports,
   span
 ]

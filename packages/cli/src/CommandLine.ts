@@ -11,6 +11,7 @@ import { call } from "./commands/Call.ts"
 import { complete } from "./commands/Complete.ts"
 import { info, ping } from "./commands/Info.ts"
 import { prompts, resources, templates, tools } from "./commands/Lists.ts"
+import { login, logout, whoami } from "./commands/Login.ts"
 import { prompt, read } from "./commands/Read.ts"
 import { taskCommands, tasks } from "./commands/Tasks.ts"
 import { watch } from "./commands/Watch.ts"
@@ -33,7 +34,10 @@ const command = root.pipe(
     read,
     watch,
     complete,
-    ping
+    ping,
+    login,
+    whoami,
+    logout
   ]),
   Command.withDescription(
     "List and call what an MCP server offers, and find out why one does not answer.\n\n"

@@ -15,7 +15,7 @@ const protocol = 4
 /** Time was up. */
 const timeout = 5
 /** The server does not let this caller in. */
-const unauthorized = 6
+export const unauthorized = 6
 /** Ended by Ctrl-C: 128 and the number of the signal, as shells have it. */
 export const interrupted = 130
 /** Ended by SIGTERM. */

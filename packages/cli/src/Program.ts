@@ -9,6 +9,7 @@ import * as CommandLine from "./CommandLine.ts"
 import * as ExitCode from "./ExitCode.ts"
 import * as Invocation from "./Invocation.ts"
 import * as Log from "./Log.ts"
+import { NotSignedIn } from "./NotSignedIn.ts"
 import { encodeJson, Output, OutputFailed } from "./Output.ts"
 import * as Failure from "./render/Failure.ts"
 import { ToolFailed } from "./ToolFailed.ts"
@@ -40,6 +41,9 @@ const failureOf = (cause: Cause.Cause<unknown>): Failure.Failure | undefined => 
   const error = Cause.squash(cause)
   if (McpError.isMcpError(error)) return Failure.ofMcpError(error, ExitCode.ofReason(error.reason))
   if (error instanceof UsageError) return plain("UsageError", ExitCode.usage, error.message, [error.hint])
+  if (error instanceof NotSignedIn) {
+    return plain("NotSignedIn", ExitCode.unauthorized, error.message, [Failure.howToSignIn])
+  }
   if (error instanceof ToolFailed) {
     return plain("ToolFailed", ExitCode.failed, `${error.subject} reported an error`)
   }

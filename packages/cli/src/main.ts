@@ -1,6 +1,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Accounts from "./Accounts.ts"
 import * as Invocation from "./Invocation.ts"
 import * as Output from "./Output.ts"
 import * as Person from "./Person.ts"
@@ -11,6 +12,8 @@ import * as Signals from "./Signals.ts"
 const invocation = Invocation.read(process.argv.slice(2))
 
 Program.run(invocation).pipe(
-  Effect.provide(Layer.mergeAll(NodeServices.layer, Server.layer, Person.layer, Output.layer(invocation.format))),
+  Effect.provide(
+    Layer.mergeAll(NodeServices.layer, Server.layer, Accounts.layer, Person.layer, Output.layer(invocation.format))
+  ),
   Signals.runMain({ disableErrorReporting: true })
 )

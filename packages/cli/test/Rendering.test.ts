@@ -322,7 +322,7 @@ describe("failures", () => {
       )),
       "error: srv tools/call: The server requires authorization (HTTP 401); give a token in its headers\n"
         + "  it asks for: Bearer realm=\"a\\u001b[2J\" scope=\"read\"\n"
-        + "  hint: give a token: --header \"Authorization: Bearer ...\""
+        + "  hint: sign in: mcp-effect login URL, or give a token: --header \"Authorization: Bearer ...\""
     )
   })
 

@@ -9,11 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Terminal from "effect/Terminal"
+import { Accounts } from "../src/Accounts.ts"
 import * as Invocation from "../src/Invocation.ts"
 import { Output } from "../src/Output.ts"
 import { Person } from "../src/Person.ts"
 import * as Program from "../src/Program.ts"
-import { Server } from "../src/Server.ts"
+import { type Options, Server } from "../src/Server.ts"
 import type { Target } from "../src/Target.ts"
 
 export interface Written {
@@ -31,6 +32,10 @@ export interface Screen {
   readonly statusColumns?: number | undefined
   /** The terminal at which somebody sits. */
   readonly terminal?: Terminal.Terminal | undefined
+  /** Who is signed in, and what becomes of it. */
+  readonly accounts?: Partial<Accounts["Service"]> | undefined
+  /** What happens when a server is connected to. */
+  readonly onConnect?: ((options: Options) => Effect.Effect<void, McpError.McpError, Scope.Scope>) | undefined
 }
 
 /** The members that a test needs of a client, which may depend on what the client is given. */
@@ -73,15 +78,21 @@ export const run = (
     const person = Layer.succeed(Person, { terminal: screen.terminal, colors: false })
     const server = Layer.succeed(Server, {
       connect: (target, options) =>
-        Effect.suspend(() => {
+        Effect.flatMap(screen.onConnect?.(options) ?? Effect.void, () => {
           targets.push(target)
           if (McpError.isMcpError(client)) return Effect.fail(client)
           return stub(typeof client === "function" ? client(options) : client)
         })
     })
+    const accounts = Layer.succeed(Accounts, {
+      list: () => Effect.succeed([]),
+      keepClient: () => Effect.succeed(false),
+      forget: () => Effect.succeed([]),
+      ...screen.accounts
+    })
     const code = yield* Effect.provide(
       Program.run(invocation),
-      Layer.mergeAll(NodeServices.layer, server, person, output)
+      Layer.mergeAll(NodeServices.layer, server, accounts, person, output)
     )
     return { code, stdout, stderr, statuses, targets }
   })

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { Connect } from "@mcp-effect/node"
-import type { McpError } from "@mcp-effect/protocol"
+import { McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
@@ -322,7 +322,8 @@ describe("servers that go away or drag on", () => {
       const stream: Step = { kind: "respond", status: 200, contentType: "text/event-stream" }
       for (const rest of [[], [{ kind: "reset" }]] satisfies ReadonlyArray<ReadonlyArray<Step>>) {
         const client = yield* http({ revision: legacy, on: { "tools/call": [stream, ...rest] } })
-        yield* failsWith(client.callTool("echo", { message: "hi" }), "StreamEnded")
+        const { cause } = yield* failsWith(client.callTool("echo", { message: "hi" }), "AmbiguousDelivery")
+        assert.strictEqual(McpError.isMcpError(cause) ? cause.reason._tag : undefined, "StreamEnded")
       }
     }),
     timeoutMillis

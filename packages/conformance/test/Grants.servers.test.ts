@@ -13,9 +13,10 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import { generateKeyPairSync } from "node:crypto"
+import { signIn } from "../src/auth/Person.ts"
+import * as SteppedClock from "../src/auth/SteppedClock.ts"
 import * as AuthorizationServer from "../src/servers/AuthorizationServer.ts"
 import * as ProtectedServer from "../src/servers/ProtectedServer.ts"
-import { signIn } from "./Person.ts"
 
 const timeoutMillis = 60_000
 
@@ -168,24 +169,6 @@ describe("DPoP at a real authorization server", () => {
   )
 })
 
-/** The clock of this machine, set forward by a test: what lives for a minute has run out after the next step. */
-class SteppedClock {
-  private ahead = 0
-  readonly clock: Clock.Clock
-
-  constructor(clock: Clock.Clock) {
-    const currentTimeMillisUnsafe = () => clock.currentTimeMillisUnsafe() + this.ahead
-    this.clock = Object.assign(Object.create(clock), {
-      currentTimeMillisUnsafe,
-      currentTimeMillis: Effect.sync(currentTimeMillisUnsafe)
-    })
-  }
-
-  step(): void {
-    this.ahead += 61_000
-  }
-}
-
 describe("a sign-in at a real authorization server", () => {
   /** A client of somebody who signs in as often as asked, and runs on a clock that the test steps. */
   const startSignedIn = Effect.fnUntraced(function*(scheme: "bearer" | "dpop") {
@@ -194,7 +177,7 @@ describe("a sign-in at a real authorization server", () => {
       { scheme, requestsPerNonce: 5 }
     )
     const store = yield* TokenStore.makeMemory
-    const time = new SteppedClock(yield* Clock.Clock)
+    const time = SteppedClock.make(yield* Clock.Clock, 61_000)
     const signIns: Array<URL> = []
     const person = Authorize.layer({
       redirectUri: "http://127.0.0.1/callback",

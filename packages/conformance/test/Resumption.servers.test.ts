@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import type { ClientOptions } from "@mcp-effect/client"
 import { verifiesLive } from "@mcp-effect/conformance/Verifies"
 import { Connect } from "@mcp-effect/node"
+import { McpError } from "@mcp-effect/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -63,8 +64,10 @@ describe("HTTP: server-everything behind a proxy", () => {
       yield* proxy.refusing
       yield* proxy.cut()
       const error = yield* Effect.flip(Fiber.join(call))
-      assert(error.reason._tag === "StreamEnded")
-      assert.isTrue(error.reason.resumable)
+      assert(error.reason._tag === "AmbiguousDelivery" && McpError.isMcpError(error.reason.cause))
+      const { reason } = error.reason.cause
+      assert(reason._tag === "StreamEnded")
+      assert.isTrue(reason.resumable)
       assert.strictEqual(error.delivery, "unknown")
       assert.strictEqual(proxy.connections(), before + 2)
     }),

@@ -39,6 +39,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as CommandText from "./internal/CommandText.ts"
 import * as NodeHttp from "./NodeHttp.ts"
+import type * as NodeOAuth from "./NodeOAuth.ts"
 
 // ====================================================================================================================
 // Models
@@ -125,6 +126,14 @@ export interface TransportOptions {
    * @default "environment": what `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name
    */
   readonly proxy?: NodeHttp.Options["proxy"]
+  /**
+   * Signs in where a server wants it, see `NodeOAuth`: `{}` does it with the browser of this machine and keeps tokens in
+   * a file of the user. Its own requests go by `proxy` and `tls` as well, and `oauth.server` is the URL unless it is
+   * given. A server to which `headers` present an `authorization` is not signed in to. Refused for a command.
+   *
+   * @default none: a server that wants it fails with `Unauthorized`
+   */
+  readonly oauth?: NodeOAuth.Options | undefined
   /**
    * How long the stream of HTTP+SSE may be silent before the server is pinged. Unused by other transports.
    *
@@ -252,8 +261,8 @@ const detectTarget = (
  * A command in a string is split into words as a POSIX shell does it, on every platform; what would need a shell is
  * refused. `transport` decides where the target does not.
  *
- * Fails with `InvalidRequest` for anything else, where `headers` are given to a command or `env` to a URL, and where
- * HTTP+SSE is named for a modern server.
+ * Fails with `InvalidRequest` for anything else, where `headers` or `oauth` are given to a command or `env` to a URL, and
+ * where HTTP+SSE is named for a modern server.
  *
  * @category constructors
  * @since 0.1.0
@@ -262,6 +271,9 @@ export const detect = (target: Target, options: TransportOptions = {}): Result.R
   Result.flatMap(detectTarget(target, options), (detected) => {
     if (detected._tag === "Stdio" && options.headers !== undefined) {
       return invalid("headers", "a server that is started by a command takes no headers; give it variables in env")
+    }
+    if (detected._tag === "Stdio" && options.oauth !== undefined) {
+      return invalid("oauth", "a server that is started by a command is not signed in to; give it variables in env")
     }
     if (detected._tag !== "Stdio" && options.env !== undefined) {
       return invalid("env", "a server at a URL takes no variables; give it headers")
@@ -288,6 +300,20 @@ const transportTo = (
     case "DetectHttp":
       return DetectHttpTransport.layer(options)
   }
+}
+
+const httpFor = (
+  url: string,
+  { oauth, proxy, tls }: TransportOptions
+): Layer.Layer<HttpClient.HttpClient, McpError.McpError> => {
+  const http = NodeHttp.layer({ tls, proxy })
+  if (oauth === undefined) return http
+  // Loaded when it is needed: most servers do without.
+  return Layer.unwrap(Effect.map(
+    Effect.promise(() => import("./NodeOAuth.ts")),
+    // HTTP+SSE posts to another URL of the server than the one that is known.
+    ({ layer }) => layer({ ...oauth, server: oauth.server ?? url })
+  )).pipe(Layer.provide(http))
 }
 
 /**
@@ -331,9 +357,7 @@ export const layerTransport = (
         maxMessageBytes: command.maxMessageBytes ?? options.maxMessageBytes
       }).pipe(Layer.provide(NodeServices.layer))
     }
-    return transportTo(detected, options).pipe(
-      Layer.provide(NodeHttp.layer({ tls: options.tls, proxy: options.proxy }))
-    )
+    return transportTo(detected, options).pipe(Layer.provide(httpFor(detected.url, options)))
   }))
 
 /**

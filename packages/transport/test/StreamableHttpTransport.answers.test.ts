@@ -120,19 +120,23 @@ for (const [name, httpClient] of TestClient.httpClients) {
         yield* server.abandoned(1)
       }))
 
-    it.live("a JSON answer that breaks off fails the request, and it may have been executed", () =>
-      Effect.gen(function*() {
-        const server = yield* TestServer.serve((request, response) => {
-          response.raw.writeHead(200, { "content-type": "application/json", "content-length": 1000 })
-          response.raw.write("{\"jsonrpc\"", () => response.reset())
-          assert.isDefined(request)
+    verifiesLive(
+      "RTY-10",
+      "a JSON answer that breaks off fails the request, and it may have been executed",
+      () =>
+        Effect.gen(function*() {
+          const server = yield* TestServer.serve((request, response) => {
+            response.raw.writeHead(200, { "content-type": "application/json", "content-length": 1000 })
+            response.raw.write("{\"jsonrpc\"", () => response.reset())
+            assert.isDefined(request)
+          })
+          const client = yield* TestClient.connect(server.url, { httpClient })
+          const error = yield* client.failure("tools/call")
+          assert.strictEqual(error.reason._tag, "StreamEnded")
+          assert.strictEqual(error.delivery, "unknown")
+          assert.isFalse(error.isRetryable)
         })
-        const client = yield* TestClient.connect(server.url, { httpClient })
-        const error = yield* client.failure("tools/call")
-        assert.strictEqual(error.reason._tag, "ConnectionFailed")
-        assert.strictEqual(error.delivery, "unknown")
-        assert.isFalse(error.isRetryable)
-      }))
+    )
 
     it.live("2025-03-26: a JSON answer may be a batch", () =>
       Effect.gen(function*() {

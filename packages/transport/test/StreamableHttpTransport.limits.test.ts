@@ -122,22 +122,28 @@ for (const [name, httpClient] of TestClient.httpClients) {
         assert.deepStrictEqual(resultOf(yield* client.response("tools/call")), {})
       }))
 
-    it.live("gzip that is broken or cut short fails the request", () =>
-      Effect.gen(function*() {
-        const server = yield* TestServer.serve((request, response) => {
-          const bytes = Zlib.gzipSync(answer(request.message.id, { text: "x".repeat(1000) }))
-          const broken = request.message.method === "short"
-            ? bytes.subarray(0, -12)
-            : Buffer.concat([bytes]).fill(255, 12)
-          response.send(200, { ...json, "content-encoding": "gzip" }, broken)
+    verifiesLive(
+      "RTY-10",
+      "gzip that is cut short is a stream that broke, other bytes are an answer that is none",
+      () =>
+        Effect.gen(function*() {
+          const server = yield* TestServer.serve((request, response) => {
+            const bytes = Zlib.gzipSync(answer(request.message.id, { text: "x".repeat(1000) }))
+            const broken = request.message.method === "short"
+              ? bytes.subarray(0, -12)
+              : Buffer.concat([bytes]).fill(7, 10)
+            response.send(200, { ...json, "content-encoding": "gzip" }, broken)
+          })
+          const client = yield* TestClient.connect(server.url, { httpClient })
+          // What `fetch` inflates it takes for whole, however short it is.
+          const short = name === "fetch" ? "MalformedMessage" : "StreamEnded"
+          for (const [method, expected] of [["short", short], ["broken", "MalformedMessage"]] as const) {
+            const { delivery, reason } = yield* client.failure(method)
+            assert.strictEqual(reason._tag, expected, method)
+            assert.strictEqual(delivery, "unknown")
+          }
         })
-        const client = yield* TestClient.connect(server.url, { httpClient })
-        for (const method of ["short", "broken"]) {
-          const { delivery, reason } = yield* client.failure(method)
-          assert.oneOf(reason._tag, ["MalformedMessage", "ConnectionFailed"], method)
-          assert.strictEqual(delivery, "unknown")
-        }
-      }))
+    )
 
     verifiesLive(
       ["SEC-02", "SEC-03"],

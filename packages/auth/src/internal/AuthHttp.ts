@@ -58,7 +58,8 @@ const stages = {
   "authorization-server-metadata": "discovery",
   authorization: "sign-in",
   token: "token",
-  registration: "registration"
+  registration: "registration",
+  revocation: "token"
 } as const
 
 const readText = (

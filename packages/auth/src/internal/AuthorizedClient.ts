@@ -124,8 +124,7 @@ export const make = Effect.fnUntraced(function*(
   const tokensFor = (url: URL): ServerTokens | undefined => {
     if (fixed !== undefined && url.origin !== fixed.origin) return undefined
     const server = fixed ?? url
-    const id = ProtectedResource.canonical(server)
-    const key = options.principal === undefined ? id : `${id}#principal=${encodeURIComponent(options.principal)}`
+    const key = Records.keyOf(server, options.principal)
     const found = servers.get(key)
     if (found !== undefined) return found
     const http = AuthHttp.make({ client, policy, server, timeoutMillis })

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as ProtectedResource from "../ProtectedResource.ts"
 import type { TokenStore } from "../TokenStore.ts"
 import * as Failure from "./Failure.ts"
 
@@ -33,8 +34,10 @@ const Registered = Schema.Struct({
   clientId: Schema.String,
   clientSecret: optional(Secret),
   authMethod: optional(Schema.String),
-  redirectUri: Schema.String,
-  secretExpiresAt: optional(Schema.Finite)
+  /** Absent for one that was registered beforehand. */
+  redirectUri: optional(Schema.String),
+  secretExpiresAt: optional(Schema.Finite),
+  scopes: optional(Schema.Array(Schema.String))
 })
 
 const Authorization = Schema.Struct({
@@ -67,6 +70,12 @@ const encode = Schema.encodeUnknownExit(json)
 
 export const empty: Record = { version: 1, authorizations: [] }
 
+/** The name of the record of a server. */
+export const keyOf = (server: URL, principal: string | undefined): string => {
+  const id = ProtectedResource.canonical(server)
+  return principal === undefined ? id : `${id}#principal=${encodeURIComponent(principal)}`
+}
+
 /** What is known of an authorization server; of the one named last by default. */
 export const authorizationOf = (record: Record, issuer = record.issuer): Authorization | undefined =>
   record.authorizations.find((authorization) => authorization.issuer === issuer)
@@ -83,6 +92,15 @@ export const update = (
     change(authorizationOf(record, issuer))
   ]
 })
+
+/** The text of a record; `undefined` for one that says nothing. */
+const textOf = (record: Record): Effect.Effect<Redacted.Redacted | undefined, McpError.McpError> => {
+  if (record.issuer === undefined && record.authorizations.length === 0) return Effect.succeed(undefined)
+  const encoded = encode(record)
+  return Exit.isSuccess(encoded)
+    ? Effect.succeed(Redacted.make(encoded.value))
+    : Effect.fail(Failure.failed("storage", "what the authorization server issued cannot be stored"))
+}
 
 const maxAttempts = 20
 
@@ -114,11 +132,7 @@ export const make = (store: TokenStore["Service"]): Records => {
         const { record, text } = yield* read(key)
         const next = change(record)
         if (next === undefined) return record
-        const encoded = encode(next)
-        if (Exit.isFailure(encoded)) {
-          return yield* Effect.fail(Failure.failed("storage", "what the authorization server issued cannot be stored"))
-        }
-        if (yield* store.compareAndSet(key, text, Redacted.make(encoded.value))) return next
+        if (yield* store.compareAndSet(key, text, yield* textOf(next))) return next
       }
       return yield* Effect.fail(Failure.failed("storage", "the token store is changed by others all the time"))
     })

@@ -45,6 +45,7 @@ const isSame = (left: Redacted.Redacted | undefined, right: Redacted.Redacted | 
 
 export class ServerTokens {
   private record: Records.Record | undefined
+  private writes = 0
   private discovered: Discovery.Discovered | undefined
   /** The server named something that cannot be accepted; until it names something else it gets no token. */
   private isBlocked = false
@@ -101,6 +102,8 @@ export class ServerTokens {
     challenge: Challenge | undefined
   ): Effect.Effect<Presented | undefined, McpError.McpError> {
     return this.asOneOfThose(Effect.gen({ self: this }, function*() {
+      // Another process may have replaced it, which this one learns from the store alone.
+      yield* this.reload
       const current = yield* this.current()
       if (current !== undefined && !isSame(current, rejected) && !this.isBlocked) return current
       const discovered = yield* this.discover(challenge, rejected)
@@ -135,7 +138,11 @@ export class ServerTokens {
           const count = this.stepUps.get(name) ?? 0
           if (count >= maxStepUps) return undefined
           this.stepUps.set(name, count + 1)
-          return yield* this.obtain(discovered, challenged)
+          return yield* Effect.tapError(
+            this.obtain(discovered, challenged),
+            // Nothing was asked of a server that did not answer.
+            ({ reason }) => Effect.sync(() => reason.isTransient && this.stepUps.set(name, count))
+          )
         }))
       )
     }))
@@ -149,15 +156,19 @@ export class ServerTokens {
   // What is at hand
   // ------------------------------------------------------------------------------------------------------------------
 
-  private readonly reload: Effect.Effect<Records.Record, McpError.McpError> = Effect.suspend(() =>
-    Effect.map(this.settings.records.load(this.key), (record) => {
-      this.record = record
-      return record
+  private readonly reload: Effect.Effect<Records.Record, McpError.McpError> = Effect.suspend(() => {
+    const { writes } = this
+    return Effect.map(this.settings.records.load(this.key), (record) => {
+      // What was written while the store was being read is newer.
+      const newest = this.record === undefined || this.writes === writes ? record : this.record
+      this.record = newest
+      return newest
     })
-  )
+  })
 
   private modify(change: (record: Records.Record) => Records.Record | undefined) {
     return Effect.map(this.settings.records.modify(this.key, change), (record) => {
+      this.writes++
       this.record = record
       return record
     })

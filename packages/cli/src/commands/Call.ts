@@ -8,7 +8,6 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import * as CallArguments from "../CallArguments.ts"
 import * as Elicitation from "../elicitation/Elicitation.ts"
@@ -16,22 +15,16 @@ import { Output, print, printEvent } from "../Output.ts"
 import * as ProgressBar from "../ProgressBar.ts"
 import * as Events from "../render/Events.ts"
 import { withServer } from "../Server.ts"
+import * as StandardInput from "../StandardInput.ts"
 import * as TaskHandle from "../TaskHandle.ts"
 import * as TerminalText from "../TerminalText.ts"
 import * as ToolResult from "../ToolResult.ts"
 import { UsageError } from "../UsageError.ts"
 
-const readStandardInput = Effect.gen(function*() {
-  const stdio = yield* Stdio.Stdio
-  return yield* Stream.mkString(Stream.decodeText(stdio.stdin))
-}).pipe(
-  Effect.mapError((error) => new UsageError({ message: `Standard input cannot be read: ${error.message}` }))
-)
-
 const argumentsFromJson = (text: string) =>
   text === "-"
     ? Effect.flatMap(
-      readStandardInput,
+      StandardInput.read,
       (input) => Effect.fromResult(CallArguments.fromJson(input, "Standard input"))
     )
     : Effect.fromResult(CallArguments.fromJson(text, "The value of --json"))

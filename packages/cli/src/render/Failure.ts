@@ -77,13 +77,18 @@ const details = (reason: McpError.McpErrorReason): Failure["details"] => {
       return [...said(reason.excerpt), ...challenges(reason)]
     case "AuthorizationFailed":
     case "InvalidGrant":
-      return said(reason.excerpt)
+      return [
+        ...(reason.issuer === undefined ? [] : list("the authorization server", [reason.issuer])),
+        ...(reason.excerpt === undefined || reason.excerpt === "" ? [] : list("it said", [reason.excerpt]))
+      ]
     default:
       return []
   }
 }
 
 const howToAnswer = "run it at a terminal to be asked, or answer with --yes or --answer key=value"
+
+export const howToSignIn = "sign in: mcp-effect login URL"
 
 const howToDeclare = (required: unknown): string | undefined => {
   if (!Json.isJsonObject(required)) return undefined
@@ -127,7 +132,13 @@ const hint = (reason: McpError.McpErrorReason): string | undefined => {
     case "ResourceNotFound":
       return "mcp-effect resources and mcp-effect templates show what the server offers"
     case "Unauthorized":
-      return "give a token: --header \"Authorization: Bearer ...\""
+      return `${howToSignIn}, or give a token: --header "Authorization: Bearer ..."`
+    case "InvalidGrant":
+      return howToSignIn
+    case "AuthorizationFailed":
+      return reason.stage === "registration"
+        ? "register a client there by hand and name it: mcp-effect login URL --client-id ID --issuer ISSUER"
+        : undefined
     case "InsufficientScope":
       return "give a token with more permissions: --header \"Authorization: Bearer ...\""
     default:

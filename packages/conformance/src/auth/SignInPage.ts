@@ -45,8 +45,7 @@ const consent = (client: string, scopes: ReadonlyArray<string>): string =>
   )
 
 const scopesOf = ({ prompt: { details } }: Interaction): ReadonlyArray<string> => [
-  ...details.missingOIDCScope ?? [],
-  ...Object.values(details.missingResourceScopes ?? {}).flat()
+  ...new Set([...details.missingOIDCScope ?? [], ...Object.values(details.missingResourceScopes ?? {}).flat()])
 ]
 
 const grantConsent = async (provider: Provider, interaction: Interaction): Promise<string> => {

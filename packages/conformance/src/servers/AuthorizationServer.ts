@@ -1,7 +1,7 @@
 /**
  * An authorization server made with `oidc-provider`: authorization code with PKCE and a page to sign in on, refresh tokens
- * that rotate and whose reuse revokes all, client credentials, dynamic registration, resource indicators, `iss` in its
- * answers and DPoP.
+ * that rotate and whose reuse revokes all, revocation, client credentials, dynamic registration, resource indicators, `iss`
+ * in its answers and DPoP.
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -82,6 +82,14 @@ export const start = (options: Options = {}): Effect.Effect<AuthorizationServer,
         clientCredentials: { enabled: true },
         introspection: { enabled: true, allowedPolicy: () => true },
         registration: { enabled: true },
+        revocation: {
+          enabled: true,
+          allowedPolicy: (
+            _context: unknown,
+            client: { readonly clientId: string },
+            token: { readonly clientId: string }
+          ) => client.clientId === token.clientId
+        },
         dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => nonces },
         resourceIndicators: {
           enabled: true,

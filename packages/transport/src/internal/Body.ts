@@ -7,6 +7,7 @@ import type * as Headers from "effect/http/Headers"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 
@@ -17,6 +18,16 @@ export class BodyTooLarge
 
 /** The body is not the gzip that it says it is. */
 export class BodyCorrupt extends Data.TaggedError("BodyCorrupt")<{ readonly cause: unknown }> {}
+
+export const corrupt = "its body is not the gzip that it says it is"
+
+const hasCode = (cause: unknown, code: string): boolean => Predicate.hasProperty(cause, "code") && cause.code === code
+
+/** What came is gzip as far as it goes. Only some platforms tell. */
+export const isCutShort = (cause: unknown): boolean => hasCode(cause, "Z_BUF_ERROR")
+
+/** What came is not gzip. */
+export const isCorrupt = (cause: unknown): boolean => hasCode(cause, "Z_DATA_ERROR")
 
 type Bytes<E> = Stream.Stream<Uint8Array, E>
 

@@ -3,6 +3,7 @@
  * again, and is given up otherwise, since servers may never end it.
  */
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 
 export interface Drained {
   readonly giveUp: () => void
@@ -26,6 +27,14 @@ export class Draining {
     if (this.isSweeping) return
     this.isSweeping = true
     this.fork(this.sweep)
+  }
+
+  /** Lets a fiber end by itself, which it may have done already. */
+  addFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
+    if (fiber.pollUnsafe() !== undefined) return
+    const drained = { giveUp: () => fiber.interruptUnsafe() }
+    this.add(drained)
+    fiber.addObserver(() => this.delete(drained))
   }
 
   delete(drained: Drained): void {

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Headers from "effect/http/Headers"
-import * as HttpClientError from "effect/http/HttpClientError"
+import type * as HttpClientError from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -33,6 +33,10 @@ interface Answer {
 }
 
 const unknownDelivery = (reason: McpError.McpErrorReason): Failure => ({ reason, delivery: "unknown" })
+
+/** The answer broke off, be it a stream or a body of a known length. */
+const ended = (cause: unknown): Failure =>
+  unknownDelivery(new McpError.StreamEnded({ resumable: false, ...(cause === undefined ? undefined : { cause }) }))
 
 export class HttpExchange implements Drained {
   private state: "open" | "settled" | "cancelled" = "open"
@@ -306,7 +310,11 @@ export class HttpExchange implements Drained {
         if (!this.takeText(data, answer)) this.onGarbage(data)
       },
       onEndpoint: () => {
-        if (this.state === "open") this.fail(HttpFailure.olderTransport(answer.response.status))
+        if (this.state !== "open") return
+        // A server may take any GET for the beginning of HTTP+SSE; what is gone on with is no less accepted for that.
+        this.fail(
+          events.lastEventId === undefined ? HttpFailure.olderTransport(answer.response.status) : ended(undefined)
+        )
       }
     })
     const body = Body.stream(answer.response, answer.headers)
@@ -324,12 +332,11 @@ export class HttpExchange implements Drained {
       Stream.runForEachArray(body, (chunks) => this.onChunks(chunks, events)),
       {
         onSuccess: () => onEnd(undefined),
-        onFailure: (error) =>
-          this.state !== "open"
-            ? onEnd(undefined)
-            : HttpClientError.isHttpClientError(error)
-            ? onEnd(HttpFailure.causeOf(error))
-            : Effect.fail(this.ofBody(error, answer))
+        onFailure: (error) => {
+          if (this.state !== "open") return onEnd(undefined)
+          const failure = this.ofBody(error, answer)
+          return failure.reason._tag === "StreamEnded" ? onEnd(failure.reason.cause) : Effect.fail(failure)
+        }
       }
     )
   }
@@ -372,9 +379,7 @@ export class HttpExchange implements Drained {
       const problem = "its response stream ended without a response, and what it held is not a JSON-RPC message"
       return Effect.fail(this.unanswered(problem, answer, this.garbage))
     }
-    return Effect.fail(unknownDelivery(
-      new McpError.StreamEnded({ resumable: false, ...(cause === undefined ? undefined : { cause }) })
-    ))
+    return Effect.fail(ended(cause))
   }
 
   private resume(answer: Answer, events: EventStream, cause: unknown): Effect.Effect<void, Failure> {
@@ -392,14 +397,16 @@ export class HttpExchange implements Drained {
       },
       read: (response) =>
         this.readStream(Body.stream(response, response.headers), answer, events, (cause) => {
-          this.acceptStray(answer, cause)
           events.end()
           return Effect.succeed(cause)
         })
     }, cause)
   }
 
-  /** Servers of the legacy era are known to change the id; with only one response it is clear what it answers. */
+  /**
+   * Servers of the legacy era are known to change the id; with only one response it is clear what it answers. Not so on
+   * a resumed stream: some servers replay there what belongs to other requests.
+   */
   private acceptStray(answer: Answer, cause: unknown): void {
     if (this.state !== "open" || cause !== undefined || this.outgoing.revision.era !== "legacy") return
     const [stray, ...others] = this.strays
@@ -427,13 +434,18 @@ export class HttpExchange implements Drained {
   ): Failure {
     switch (error._tag) {
       case "HttpClientError":
-        return HttpFailure.ofBrokenBody(error, this.peer.endpoint.target)
+        return this.ofBrokenBody(HttpFailure.causeOf(error), answer)
       case "BodyTooLarge":
         return unknownDelivery(
           new McpError.MessageTooLarge({ limit: error.limit, size: error.size, direction: "received" })
         )
       case "BodyCorrupt":
-        return this.unanswered("its body is not the gzip that it says it is", answer, "")
+        return Body.isCutShort(error.cause) ? ended(error.cause) : this.unanswered(Body.corrupt, answer, "")
     }
+  }
+
+  /** A client that inflates by itself does not tell its own faults from those of the connection. */
+  private ofBrokenBody(cause: unknown, answer: Answer): Failure {
+    return Body.isCorrupt(cause) ? this.unanswered(Body.corrupt, answer, "") : ended(cause)
   }
 }

@@ -83,6 +83,10 @@ const innermost = (error: unknown, depth = 0): Fault => {
 export const causeOf = (error: HttpClientError.HttpClientError): unknown =>
   "cause" in error.reason ? innermost(error.reason.cause).error : undefined
 
+/** `NodeHttp` tells when the connection broke before anything was written. */
+const isUnsent = (error: unknown): error is { readonly cause: unknown } =>
+  Predicate.hasProperty(error, "delivery") && error.delivery === "unsent" && Predicate.hasProperty(error, "cause")
+
 /** Reads why a request got no response. An authorization layer may have put an `McpError` into the client's error. */
 export const ofClient = (error: HttpClientError.HttpClientError, target: string): Failure => {
   const { reason } = error
@@ -94,7 +98,7 @@ export const ofClient = (error: HttpClientError.HttpClientError, target: string)
       delivery: "unsent"
     }
   }
-  const { code, error: cause, syscall } = innermost(inner)
+  const { code, error: cause, syscall } = innermost(isUnsent(inner) ? inner.cause : inner)
   const early = code !== undefined && Object.hasOwn(beforeSending, code) ? beforeSending[code] : undefined
   const late = code !== undefined && Object.hasOwn(afterwards, code) ? afterwards[code] : undefined
   return {
@@ -104,22 +108,9 @@ export const ofClient = (error: HttpClientError.HttpClientError, target: string)
       description: early ?? late ?? "the HTTP client could not send the request",
       ...(cause === undefined ? undefined : { cause })
     }),
-    delivery: early !== undefined || syscall === "connect" || syscall === "getaddrinfo" ? "unsent" : "unknown"
-  }
-}
-
-/** The client's part of the answer broke off. */
-export const ofBrokenBody = (error: HttpClientError.HttpClientError, target: string): Failure => {
-  const cause = causeOf(error)
-  const { code } = innermost(cause)
-  return {
-    reason: new McpError.ConnectionFailed({
-      target,
-      code: code === undefined ? undefined : PeerText.excerpt(code, 64),
-      description: "the connection broke before the answer was complete",
-      ...(cause === undefined ? undefined : { cause })
-    }),
-    delivery: "unknown"
+    delivery: early !== undefined || syscall === "connect" || syscall === "getaddrinfo" || isUnsent(inner)
+      ? "unsent"
+      : "unknown"
   }
 }
 

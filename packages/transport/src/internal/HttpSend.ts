@@ -30,11 +30,7 @@ const fork = (peer: HttpPeer.HttpPeer, effect: Effect.Effect<void>): Fiber.Fiber
 
 /** Reads on for a moment beside what goes on, so that the connection can be used again. */
 export const drain = (peer: HttpPeer.HttpPeer, response: HttpClientResponse): void => {
-  const fiber = fork(peer, Body.drain(response))
-  if (fiber.pollUnsafe() !== undefined) return
-  const drained = { giveUp: () => fiber.interruptUnsafe() }
-  peer.draining.add(drained)
-  fiber.addObserver(() => peer.draining.delete(drained))
+  peer.draining.addFiber(fork(peer, Body.drain(response)))
 }
 
 const refusal = (

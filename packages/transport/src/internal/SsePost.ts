@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type { Cancel, Evidence, Exchange, Outgoing } from "../Transport.ts"
 import * as Body from "./Body.ts"
+import type { Draining } from "./Draining.ts"
 import { Holds } from "./Holds.ts"
 import * as HttpFailure from "./HttpFailure.ts"
 import * as HttpPeer from "./HttpPeer.ts"
@@ -37,6 +38,7 @@ export class SsePost implements Outgoing, Exchange {
 
   private isOver = false
   private fiber: Fiber.Fiber<void, HttpFailure.Failure> | undefined
+  private draining: Draining | undefined
   // While a person is waited for, the silence is nobody's fault, and the server does not have the request.
   private readonly holds = new Holds(() => this.exchange.onActivity(Infinity), () => this.exchange.onActivity(0))
   private readonly exchange: Exchange
@@ -63,12 +65,12 @@ export class SsePost implements Outgoing, Exchange {
   }
 
   onResponse(message: Envelope.Response, evidence: Evidence): void {
-    this.isOver = true
+    this.leave()
     this.exchange.onResponse(message, evidence)
   }
 
   onFailure(error: McpError.McpError): void {
-    this.isOver = true
+    this.leave()
     this.exchange.onFailure(error)
   }
 
@@ -77,6 +79,7 @@ export class SsePost implements Outgoing, Exchange {
     const services = Context.add(Context.merge(this.context, peer.overrides), Activity.Activity, this.holds)
     const fiber = Effect.runForkWith(services)(this.run(peer, receiver))
     this.fiber = fiber
+    this.draining = peer.draining
     Fiber.runIn(fiber, peer.scope)
     fiber.addObserver((exit) => this.onExit(exit, peer, receiver))
   }
@@ -89,9 +92,16 @@ export class SsePost implements Outgoing, Exchange {
     const { fiber } = this
     if (fiber === undefined) return
     if (this.holds.isHeld) return fiber.interruptUnsafe()
-    if (!this.tellsOfCancel) return
+    if (!this.tellsOfCancel) return this.leave()
     // It must not overtake the request; but some servers accept that only when they are done with it.
-    HttpSend.cancelled(peer, this, reason, Effect.timeoutOption(Fiber.await(fiber), acceptMillis))
+    const accepted = Effect.timeoutOption(Fiber.await(fiber), acceptMillis)
+    HttpSend.cancelled(peer, this, reason, Effect.andThen(accepted, Fiber.interrupt(fiber)))
+  }
+
+  /** The request is over; whoever answers it over the stream may never answer its POST. */
+  private leave(): void {
+    this.isOver = true
+    if (this.fiber !== undefined) this.draining?.addFiber(this.fiber)
   }
 
   private run(peer: HttpPeer.HttpPeer, receiver: Receiver): Effect.Effect<void, HttpFailure.Failure> {

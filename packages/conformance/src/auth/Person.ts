@@ -11,7 +11,8 @@ export interface Person {
   readonly choice: "allow" | "deny"
 }
 
-const walk = async (start: URL, redirectUri: string, person: Person): Promise<URL> => {
+/** Goes from a URL to where the browser is sent back to, which is given and not visited. */
+export const walk = async (start: URL, redirectUri: string, person: Person): Promise<URL> => {
   const cookies = new Map<string, string>()
   let url = start
   let form: URLSearchParams | undefined
