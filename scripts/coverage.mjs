@@ -36,7 +36,12 @@ const callsOf = (text, file) => {
   return found
 }
 
-const code = (text) => text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``
+// CommonMark 6.1: a longer fence for text with backticks, apart from it by a space where it begins or ends with one.
+const code = (text) => {
+  if (!text.includes("`")) return `\`${text}\``
+  const space = text.startsWith("`") || text.endsWith("`") ? " " : ""
+  return `\`\`${space}${text}${space}\`\``
+}
 
 const pageOf = (requirements, proofs) => {
   const lines = [

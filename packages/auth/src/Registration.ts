@@ -274,7 +274,15 @@ export const register = Effect.fnUntraced(function*(
 // ====================================================================================================================
 
 /**
- * Finds or registers the client for an authorization server: pre-registered credentials of that very issuer, then the
+ * Tells whether a client that is kept was registered beforehand: no redirect URI was given for it.
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const isPreregistered = ({ redirectUri }: Registered): boolean => redirectUri === undefined
+
+/**
+ * Finds or registers the client for an authorization server: credentials of that very issuer, given or kept, then the
  * Client ID Metadata Document, then a registration that was kept, then a new one. `keep` stores a new registration, and
  * fails where it cannot be kept.
  *
@@ -296,6 +304,8 @@ export const choose = Effect.fnUntraced(function*(
   const clients = options.clients ?? []
   const preregistered = clients.find((client) => client.issuer === issuer)
   if (preregistered !== undefined) return clientOf(preregistered)
+  const { kept, redirectUri, scopes } = request
+  if (kept !== undefined && isPreregistered(kept)) return kept
   if (options.clientMetadataUrl !== undefined && server.clientIdMetadataDocument) {
     return clientOfMetadataUrl(options.clientMetadataUrl)
   }
@@ -308,9 +318,8 @@ export const choose = Effect.fnUntraced(function*(
       )
     )
   }
-  const { kept, redirectUri, scopes } = request
   const now = yield* Clock.currentTimeMillis
-  const isFit = kept !== undefined && (kept.redirectUri === undefined || kept.redirectUri === redirectUri)
+  const isFit = kept !== undefined && kept.redirectUri === redirectUri
     && (kept.secretExpiresAt ?? Infinity) > now
     // A client may ask for what it registered for; what a server wants later takes another registration.
     && scopes.every((scope) => kept.scopes?.includes(scope) !== false)

@@ -37,8 +37,7 @@ const failedAt = (error: McpError.McpError) => {
 }
 
 /** A person whose browser ends at another redirect URI. */
-const endingAt = (redirectUri: string) =>
-  Authorize.layer({ redirectUri, authorize: ({ url }) => Client.visit(url) })
+const endingAt = (redirectUri: string) => Authorize.layer({ redirectUri, authorize: ({ url }) => Client.visit(url) })
 
 /** A store in memory that a test looks into, or that fails to keep some texts. */
 const keeping = (isRefused: (text: string) => boolean = () => false) => {
@@ -70,17 +69,16 @@ describe("How the client becomes known", () => {
     () =>
       Effect.gen(function*() {
         const authority = yield* TestAuthority.start
+        const { issuer } = authority
         const { store } = keeping()
-        const issuer = authority.issuer
-        const forget = Effect.sync(() => authority.tokens.clear())
         const signedIn = (options: OAuth.Options) =>
           Effect.gen(function*() {
-            yield* forget
+            authority.tokens.clear()
             authority.refreshTokens.clear()
             assert.strictEqual(yield* (yield* Client.make(authority, { ...options, store })).call, 200)
           })
-        authority.clients.set("given", { secret: "s: %&+", issuer })
         yield* signedIn({ clientMetadataUrl: document })
+        authority.clients.set("given", { secret: "s: %&+", issuer })
         authority.metadataOverrides = { client_id_metadata_document_supported: true }
         yield* signedIn({ clientMetadataUrl: document })
         for (const clientSecret of ["s: %&+", Redacted.make("s: %&+")]) {
@@ -121,7 +119,9 @@ describe("How the client becomes known", () => {
       ]
       for (const [options, path] of invalid) {
         const error = yield* Effect.flip(Effect.scoped(
-          Layer.build(OAuth.layer(options).pipe(Layer.provide(Authorize.layerNone), Layer.provide(FetchHttpClient.layer)))
+          Layer.build(
+            OAuth.layer(options).pipe(Layer.provide(Authorize.layerNone), Layer.provide(FetchHttpClient.layer))
+          )
         ))
         assert.deepInclude(error.reason, { _tag: "InvalidRequest", path })
       }
@@ -139,7 +139,10 @@ describe("How the client becomes known", () => {
           assert.strictEqual(yield* (yield* Client.make(authority, { store })).call, 200)
         }
         assert.deepStrictEqual(signIns(authority), ["as1 client-1", "as2 client-2", "as1 client-1", "as2 client-2"])
-        assert.deepStrictEqual(authority.requests(/register$/).map(({ path }) => path), ["/as1/register", "/as2/register"])
+        assert.deepStrictEqual(authority.requests(/register$/).map(({ path }) => path), [
+          "/as1/register",
+          "/as2/register"
+        ])
         assert.lengthOf([...texts.keys()], 1)
         // Neither learns of the other's client.
         for (const [issuer, other] of [["as1", "client-2"], ["as2", "client-1"]] as const) {
@@ -148,59 +151,68 @@ describe("How the client becomes known", () => {
       })
   )
 
-  verifiesLive("OAR-11", "the id of a metadata document goes to every server that takes one", () =>
-    Effect.gen(function*() {
-      const authority = yield* TestAuthority.start
-      authority.metadataOverrides = { client_id_metadata_document_supported: true }
-      const client = yield* Client.make(authority, { clientMetadataUrl: document })
-      assert.strictEqual(yield* client.call, 200)
-      authority.migrate(`${authority.origin}/as2`)
-      assert.strictEqual(yield* client.call, 200)
-      assert.deepStrictEqual(signIns(authority), [`as1 ${document}`, `as2 ${document}`])
-      assert.lengthOf(registrations(authority), 0)
-    }))
+  verifiesLive(
+    "OAR-11",
+    "the id of a metadata document goes to every server that takes one",
+    () =>
+      Effect.gen(function*() {
+        const authority = yield* TestAuthority.start
+        authority.metadataOverrides = { client_id_metadata_document_supported: true }
+        const client = yield* Client.make(authority, { clientMetadataUrl: document })
+        assert.strictEqual(yield* client.call, 200)
+        authority.migrate(`${authority.origin}/as2`)
+        assert.strictEqual(yield* client.call, 200)
+        assert.deepStrictEqual(signIns(authority), [`as1 ${document}`, `as2 ${document}`])
+        assert.lengthOf(registrations(authority), 0)
+      })
+  )
 })
 
 describe("Dynamic registration", () => {
-  verifiesLive(["OAR-07", "PAIN-70"], "is logged as deprecated unless it is meant, and can be ruled out", () =>
-    Effect.gen(function*() {
-      const warned = (options: OAuth.Options) =>
-        Effect.gen(function*() {
+  verifiesLive(
+    ["OAR-07", "PAIN-70"],
+    "is logged as deprecated unless it is meant, and can be ruled out",
+    () =>
+      Effect.gen(function*() {
+        const warned = (options: OAuth.Options) =>
+          Effect.gen(function*() {
+            const authority = yield* TestAuthority.start
+            const logs: Array<string> = []
+            assert.strictEqual(yield* (yield* Client.make(authority, { ...options, logs })).call, 200)
+            return logs.filter((line) => line.includes("the protocol deprecates"))
+          })
+        assert.lengthOf(yield* warned({}), 1)
+        assert.lengthOf(yield* warned({ dynamicRegistration: true }), 0)
+        for (
+          const [options, metadata] of [
+            [{ dynamicRegistration: false }, {}],
+            [{}, { registration_endpoint: undefined }]
+          ] as const
+        ) {
           const authority = yield* TestAuthority.start
-          const logs: Array<string> = []
-          assert.strictEqual(yield* (yield* Client.make(authority, { ...options, logs })).call, 200)
-          return logs.filter((line) => line.includes("the protocol deprecates"))
-        })
-      assert.lengthOf(yield* warned({}), 1)
-      assert.lengthOf(yield* warned({ dynamicRegistration: true }), 0)
-      for (
-        const [options, metadata] of [
-          [{ dynamicRegistration: false }, {}],
-          [{}, { registration_endpoint: undefined }]
-        ] as const
-      ) {
-        const authority = yield* TestAuthority.start
-        authority.metadataOverrides = metadata
-        const reason = failedAt(yield* (yield* Client.make(authority, options)).failure)
-        assert.strictEqual(reason.stage, "registration")
-        assert.include(reason.problem, "register one with it and give it (clients), with the issuer it is for")
-        assert.lengthOf(authority.requests(/authorize$|token$|register$/), 0)
-      }
-    }))
+          authority.metadataOverrides = metadata
+          const reason = failedAt(yield* (yield* Client.make(authority, options)).failure)
+          assert.strictEqual(reason.stage, "registration")
+          assert.include(reason.problem, "register one with it and give it (clients), with the issuer it is for")
+          assert.lengthOf(authority.requests(/authorize$|token$|register$/), 0)
+        }
+      })
+  )
 
   verifiesLive(
     ["OAR-06", "SDK-07"],
     "says what the application is: by where its redirect URI leads, or as the host says",
     () =>
       Effect.gen(function*() {
-        const table: ReadonlyArray<readonly [redirectUri: string, chosen: "native" | "web" | undefined, sent: string]> = [
-          ["http://127.0.0.1:8080/callback", undefined, "native"],
-          ["http://localhost/callback", undefined, "native"],
-          ["com.example.app:/callback", undefined, "native"],
-          ["https://app.example/callback", undefined, "web"],
-          ["https://app.example/callback", "native", "native"],
-          ["http://127.0.0.1/callback", "web", "web"]
-        ]
+        const table: ReadonlyArray<readonly [redirectUri: string, chosen: "native" | "web" | undefined, sent: string]> =
+          [
+            ["http://127.0.0.1:8080/callback", undefined, "native"],
+            ["http://localhost/callback", undefined, "native"],
+            ["com.example.app:/callback", undefined, "native"],
+            ["https://app.example/callback", undefined, "web"],
+            ["https://app.example/callback", "native", "native"],
+            ["http://127.0.0.1/callback", "web", "web"]
+          ]
         for (const [redirectUri, applicationType, sent] of table) {
           const authority = yield* TestAuthority.start
           authority.challengedScope = "read write"
@@ -234,79 +246,91 @@ describe("Dynamic registration", () => {
       })
   )
 
-  verifiesLive("OAR-06", "is tried once more as the other type where the redirect URI is refused", () =>
-    Effect.gen(function*() {
-      const refusal = [400, { error: "invalid_redirect_uri", error_description: "no loopback here" }] as const
-      const authority = yield* TestAuthority.start
-      answering(authority, ({ application_type }) => application_type === "native" ? refusal : undefined)
-      assert.strictEqual(yield* (yield* Client.make(authority)).call, 200)
-      const types = () => registrations(authority).map(({ application_type }) => application_type)
-      assert.deepStrictEqual(types(), ["native", "web"])
-
-      answering(authority, () => refusal)
-      const reason = failedAt(yield* (yield* Client.make(authority)).failure)
-      assert.deepInclude(reason, {
-        stage: "registration",
-        status: 400,
-        error: "invalid_redirect_uri",
-        excerpt: "no loopback here"
-      })
-      assert.include(reason.problem, "register a client by hand and give its id (clients)")
-      assert.deepStrictEqual(types(), ["native", "web", "native", "web"])
-
-      // What is not about the redirect URI is no reason to ask again.
-      answering(authority, () => [400, { error: "invalid_client_metadata" }])
-      assert.strictEqual(failedAt(yield* (yield* Client.make(authority)).failure).error, "invalid_client_metadata")
-      assert.lengthOf(types(), 5)
-    }))
-
-  verifiesLive(["OAR-09", "OAR-13"], "is held against what was asked for before anybody is sent anywhere", () =>
-    Effect.gen(function*() {
-      const good = { client_id: "c", redirect_uris: ["http://127.0.0.1/callback"] }
-      const table: ReadonlyArray<readonly [body: unknown, problem: string]> = [
-        ["<html>written by the peer", "it is not JSON (25 characters)"],
-        [[good], "it is not a JSON object"],
-        [{ redirect_uris: good.redirect_uris }, "client_id is missing"],
-        [{ ...good, client_id: "" }, "client_id is missing"],
-        [{ ...good, client_id: 7 }, "client_id is not a string"],
-        [{ ...good, client_secret: 7 }, "client_secret is not a string"],
-        [{ ...good, client_secret_expires_at: "never" }, "client_secret_expires_at is not a number"],
-        [{ ...good, token_endpoint_auth_method: [] }, "token_endpoint_auth_method is not a string"],
-        [{ ...good, redirect_uris: "http://127.0.0.1/callback" }, "redirect_uris is not an array of strings"],
-        [
-          { ...good, redirect_uris: ["http://127.0.0.1/callback", "http://evil.example/callback"] },
-          "it registers a redirect URI that is neither local nor https:"
-        ],
-        [
-          { ...good, redirect_uris: ["https://evil.example/callback"] },
-          "it registers other redirect URIs than the one that was asked for"
-        ]
-      ]
-      for (const [body, problem] of table) {
+  verifiesLive(
+    "OAR-06",
+    "is tried once more as the other type where the redirect URI is refused",
+    () =>
+      Effect.gen(function*() {
+        const refusal = [400, { error: "invalid_redirect_uri", error_description: "no loopback here" }] as const
         const authority = yield* TestAuthority.start
-        answering(authority, () => [201, body])
-        const { store, texts } = keeping()
-        const reason = failedAt(yield* (yield* Client.make(authority, { store })).failure)
-        assert.strictEqual(reason.stage, "registration")
-        assert.strictEqual(reason.problem, `the answer of the registration endpoint cannot be used: ${problem}`)
-        assert.lengthOf(authority.requests(/authorize$|token$/), 0)
-        assert.notInclude([...texts.values()].map(Redacted.value).join(), "registered")
-      }
-      const authority = yield* TestAuthority.start
-      answering(authority, () => [307, ""])
-      const reason = failedAt(yield* (yield* Client.make(authority)).failure)
-      assert.include(reason.problem, "redirected the request, which is not followed")
-    }))
+        answering(authority, ({ application_type }) => application_type === "native" ? refusal : undefined)
+        assert.strictEqual(yield* (yield* Client.make(authority)).call, 200)
+        const types = () => registrations(authority).map(({ application_type }) => application_type)
+        assert.deepStrictEqual(types(), ["native", "web"])
 
-  verifiesLive("OAR-10", "that cannot be kept is an error, and nobody is sent to sign in with it", () =>
-    Effect.gen(function*() {
-      const authority = yield* TestAuthority.start
-      const { store } = keeping((text) => text.includes("client-1"))
-      const reason = failedAt(yield* (yield* Client.make(authority, { store })).failure)
-      assert.deepInclude(reason, { stage: "storage", problem: "the disk is full" })
-      assert.lengthOf(registrations(authority), 1)
-      assert.lengthOf(authority.requests(/authorize$|token$/), 0)
-    }))
+        answering(authority, () => refusal)
+        const reason = failedAt(yield* (yield* Client.make(authority)).failure)
+        assert.deepInclude(reason, {
+          stage: "registration",
+          status: 400,
+          error: "invalid_redirect_uri",
+          excerpt: "no loopback here"
+        })
+        assert.include(reason.problem, "register a client by hand and give its id (clients)")
+        assert.deepStrictEqual(types(), ["native", "web", "native", "web"])
+
+        // What is not about the redirect URI is no reason to ask again.
+        answering(authority, () => [400, { error: "invalid_client_metadata" }])
+        assert.strictEqual(failedAt(yield* (yield* Client.make(authority)).failure).error, "invalid_client_metadata")
+        assert.lengthOf(types(), 5)
+      })
+  )
+
+  verifiesLive(
+    ["OAR-09", "OAR-13"],
+    "is held against what was asked for before anybody is sent anywhere",
+    () =>
+      Effect.gen(function*() {
+        const good = { client_id: "c", redirect_uris: ["http://127.0.0.1/callback"] }
+        const table: ReadonlyArray<readonly [body: unknown, problem: string]> = [
+          ["<html>written by the peer", "it is not JSON (25 characters)"],
+          [[good], "it is not a JSON object"],
+          [{ redirect_uris: good.redirect_uris }, "client_id is missing"],
+          [{ ...good, client_id: "" }, "client_id is missing"],
+          [{ ...good, client_id: 7 }, "client_id is not a string"],
+          [{ ...good, client_secret: 7 }, "client_secret is not a string"],
+          [{ ...good, client_secret_expires_at: "never" }, "client_secret_expires_at is not a number"],
+          [{ ...good, token_endpoint_auth_method: [] }, "token_endpoint_auth_method is not a string"],
+          [{ ...good, redirect_uris: "http://127.0.0.1/callback" }, "redirect_uris is not an array of strings"],
+          [
+            { ...good, redirect_uris: ["http://127.0.0.1/callback", "http://evil.example/callback"] },
+            "it registers a redirect URI that is neither local nor https:"
+          ],
+          [
+            { ...good, redirect_uris: ["https://evil.example/callback"] },
+            "it registers other redirect URIs than the one that was asked for"
+          ]
+        ]
+        for (const [body, problem] of table) {
+          const authority = yield* TestAuthority.start
+          answering(authority, () => [201, body])
+          const { store, texts } = keeping()
+          const reason = failedAt(yield* (yield* Client.make(authority, { store })).failure)
+          assert.strictEqual(reason.stage, "registration")
+          assert.strictEqual(reason.problem, `the answer of the registration endpoint cannot be used: ${problem}`)
+          assert.lengthOf(authority.requests(/authorize$|token$/), 0)
+          assert.notInclude([...texts.values()].map(Redacted.value).join(), "registered")
+        }
+        const authority = yield* TestAuthority.start
+        answering(authority, () => [307, ""])
+        const reason = failedAt(yield* (yield* Client.make(authority)).failure)
+        assert.include(reason.problem, "redirected the request, which is not followed")
+      })
+  )
+
+  verifiesLive(
+    "OAR-10",
+    "that cannot be kept is an error, and nobody is sent to sign in with it",
+    () =>
+      Effect.gen(function*() {
+        const authority = yield* TestAuthority.start
+        const { store } = keeping((text) => text.includes("client-1"))
+        const reason = failedAt(yield* (yield* Client.make(authority, { store })).failure)
+        assert.deepInclude(reason, { stage: "storage", problem: "the disk is full" })
+        assert.lengthOf(registrations(authority), 1)
+        assert.lengthOf(authority.requests(/authorize$|token$/), 0)
+      })
+  )
 
   verifiesLive(
     "OAR-05",

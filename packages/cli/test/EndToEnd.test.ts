@@ -118,7 +118,10 @@ describe("a server over HTTP", () => {
       const call = yield* cli(["call", "wait", "--url", server.url, "--verbose", ...header])
       assert.strictEqual(call.code, 6)
       assert.include(call.stderr, "  it asks for: bearer realm=\"test\"\n")
-      assert.include(call.stderr, "  hint: sign in: mcp-effect login URL, or give a token: --header \"Authorization: Bearer ...\"\n")
+      assert.include(
+        call.stderr,
+        "  hint: sign in: mcp-effect login URL, or give a token: --header \"Authorization: Bearer ...\"\n"
+      )
       assert.notInclude(call.stderr, "s3cret-value")
     }), patience)
 

@@ -1,4 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import { verifiesPure } from "@mcp-effect/conformance/Verifies"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
 import * as Gate from "../src/Gate.ts"
 
 const success: Gate.Check = { id: "a", status: "SUCCESS" }
@@ -46,4 +52,41 @@ describe("Gate", () => {
     assert.strictEqual(Gate.summary([due, notDue, stale]), "1 passed, 1 failed")
     assert.deepStrictEqual([due, notDue, stale].map(Gate.isGood), [true, true, false])
   })
+})
+
+describe("The official suite", () => {
+  verifiesPure(
+    ["SDK-05", "SDK-06"],
+    "is due as a whole: nothing is in the baseline, and the scenarios that other clients pass are in its list",
+    async () => {
+      const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8")
+      assert.deepStrictEqual(JSON.parse(read("baseline.json")), {})
+      const suite = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/package.json")
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        join(dirname(suite), "dist/index.js"),
+        "list",
+        "--client"
+      ])
+      const names = Gate.parseList(stdout).map(({ name }) => name)
+      const authorization = [
+        "scope-step-up",
+        "metadata-default",
+        "metadata-var1",
+        "metadata-var2",
+        "metadata-var3",
+        "scope-from-www-authenticate",
+        "scope-from-scopes-supported",
+        "scope-omitted-when-undefined",
+        "scope-retry-limit",
+        "token-endpoint-auth-basic",
+        "token-endpoint-auth-post",
+        "token-endpoint-auth-none",
+        "pre-registration",
+        "resource-mismatch",
+        "offline-access-not-supported"
+      ]
+      assert.includeMembers(names, ["sse-retry", ...authorization.map((name) => `auth/${name}`)])
+    },
+    60_000
+  )
 })

@@ -69,12 +69,14 @@ export class ConnectionFailed extends Schema.Error<ConnectionFailed>(id("Connect
   /** The code of the operating system or of the HTTP client, such as `ECONNREFUSED`. */
   code: optionalString,
   description: Schema.String,
-  /** With several ways tried, why each of them failed. */
-  attempts: Schema.optional(Schema.Array(Schema.Struct({ transport: Schema.String, problem: Schema.String }))),
+  /** With several ways tried, why each of them failed, and whether that may pass. */
+  attempts: Schema.optional(
+    Schema.Array(Schema.Struct({ transport: Schema.String, problem: Schema.String, isTransient: Schema.Boolean }))
+  ),
   cause: Schema.optional(Schema.Defect())
 }) {
   get isTransient(): boolean {
-    return !isLastingCode(this.code)
+    return this.attempts?.some(({ isTransient }) => isTransient) ?? !isLastingCode(this.code)
   }
   override get message(): string {
     const attempts = this.attempts === undefined

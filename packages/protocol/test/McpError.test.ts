@@ -188,7 +188,10 @@ describe("McpError.message", () => {
       new McpError.ConnectionFailed({
         target: "http://h",
         description: "no transport works",
-        attempts: [{ transport: "streamable-http", problem: "405" }, { transport: "sse", problem: "404" }]
+        attempts: [
+          { transport: "streamable-http", problem: "405", isTransient: false },
+          { transport: "sse", problem: "404", isTransient: false }
+        ]
       }).message,
       "Cannot reach http://h: no transport works: streamable-http: 405; sse: 404"
     )

@@ -68,7 +68,7 @@ export interface Options {
  * and without an error that a server of Streamable HTTP gives, or is answered with the `endpoint` event of HTTP+SSE, the
  * others are tried: HTTP+SSE has 10 seconds to say where messages go. Whatever else happens (401, 500, no connection)
  * is the error as it stands. When all three fail, `ConnectionFailed` has the problem of each in `attempts`, and the
- * error of Streamable HTTP as its `cause`.
+ * error of Streamable HTTP as its `cause`; it may pass if one of those problems may.
  *
  * A client that speaks only modern revisions sends no `initialize`, and nothing else is tried for it.
  *

@@ -190,6 +190,7 @@ describe("initialize", () => {
           "HTTP 404"
         ])
         assert.strictEqual(error.delivery, "refused")
+        assert.isFalse(error.isRetryable)
         for (const part of ["streamable-http: The server answered HTTP 404", "sse: The server answered HTTP 405"]) {
           assert.include(error.message, part)
         }
@@ -197,6 +198,15 @@ describe("initialize", () => {
         assert.isTrue(McpError.isMcpError(cause) && cause.reason._tag === "HttpStatus")
       })
   )
+
+  verifiesLive("CON-08", "it may pass if the problem of any of them may", () =>
+    Effect.gen(function*() {
+      const server = yield* TestServer.serve(({ httpMethod }, response) =>
+        response.send(httpMethod === "GET" ? 503 : 404, {})
+      )
+      const client = yield* connect(server.url)
+      assert.isTrue((yield* client.failure("initialize")).isRetryable)
+    }))
 
   verifiesLive("CON-08", "whatever the last one comes to is one of the problems", () =>
     Effect.gen(function*() {

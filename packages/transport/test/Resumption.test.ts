@@ -6,6 +6,7 @@ import { Activity, type McpError } from "@mcp-effect/protocol"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
+import * as Zlib from "node:zlib"
 import { EventStream } from "../src/internal/EventStream.ts"
 
 const { legacy, modern, resultOf } = TestClient
@@ -412,6 +413,60 @@ for (const [name, httpClient] of TestClient.httpClients) {
         })
     )
 
+    verifiesLive(
+      ["SHT-12", "RES-10"],
+      "a resumed stream may replay what answers other requests: it answers this one by its id alone",
+      () =>
+        Effect.gen(function*() {
+          const server = yield* resumable(
+            ending(event("e1", undefined, 100)),
+            (request, response) =>
+              request.headers["last-event-id"] === "e1"
+                ? ending(event("e2", result(99, { done: false })))(request, response)
+                : ending(event("e3", result(2, { done: true })))(request, response)
+          )
+          const client = yield* inSession(server, { httpClient })
+          assert.deepStrictEqual(resultOf(yield* client.response("tools/call")), { done: true })
+          assert.deepStrictEqual(lastEventIds(server), ["e1", "e2"])
+        })
+    )
+
+    verifiesLive(["RES-01", "RES-02"], "gzip that is cut short is a stream that broke", () =>
+      Effect.gen(function*() {
+        const cut: TestServer.Handler = (request, response) => {
+          const next = request.httpMethod === "GET" ? event("e2", progress(2)) : event("e1", progress(1), 100)
+          response.raw.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" })
+          response.raw.end(Zlib.gzipSync(next).subarray(0, -8))
+        }
+        const server = yield* resumable(cut, (request, response) =>
+          request.headers["last-event-id"] === "e1"
+            ? cut(request, response)
+            : ending(event("e3", result(2, { done: true })))(request, response))
+        const client = yield* inSession(server, { httpClient })
+        const call = client.open("tools/call")
+        const settled = yield* call.settled
+        assert(settled._tag === "Response")
+        assert.deepStrictEqual(resultOf(settled), { done: true })
+        assert.deepStrictEqual(call.messages.map(({ params }) => params?.["progress"]), [1, 2])
+        assert.deepStrictEqual(lastEventIds(server), ["e1", "e2"])
+      }))
+
+    verifiesLive(
+      "RES-11",
+      "a GET that begins HTTP+SSE does not make the request one that was refused",
+      () =>
+        Effect.gen(function*() {
+          const server = yield* resumable(
+            ending(event("e1", undefined, 100)),
+            (_request, response) => write(response, "event: endpoint\ndata: /messages\n\n")
+          )
+          const client = yield* inSession(server, { httpClient })
+          const { delivery, reason } = yield* client.failure("tools/call")
+          assert.deepStrictEqual([reason._tag, delivery], ["StreamEnded", "unknown"])
+          yield* server.abandoned(1)
+        })
+    )
+
     verifiesLive("SEC-07", "a resumption that is redirected is not followed", () =>
       Effect.gen(function*() {
         const elsewhere = yield* TestServer.serve((_request, response) => response.result({}))
@@ -460,6 +515,19 @@ describe("a resumption that has to wait for a person", () => {
         assert.strictEqual(gets(server).length, 0)
       })
   )
+})
+
+describe("the limit of an event", () => {
+  verifiesPure("SEC-04", "is that of its data, wherever what is read ends", () => {
+    const data: Array<string> = []
+    const feed = (maxEventBytes: number) => {
+      const events = new EventStream({ maxEventBytes, onData: (one) => data.push(one) })
+      return ["data: 12345", "\n", "\n"].every((chunk) => events.feed(new TextEncoder().encode(chunk)))
+    }
+    assert.isTrue(feed(5))
+    assert.isFalse(feed(4))
+    assert.deepStrictEqual(data, ["12345"])
+  })
 })
 
 describe("where a stream goes on", () => {

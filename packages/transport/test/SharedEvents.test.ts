@@ -92,6 +92,28 @@ describe("SharedEvents", () => {
     assert.deepStrictEqual(events, [["message", "next"]])
   })
 
+  verifiesPure("SSE-09", "nothing but its data counts", () => {
+    const { events, feed, skipped } = parser(100)
+    feed(`${": still here\n".repeat(50)}event: message\nid: 1\nretry: 10\ndata: ${"x".repeat(100)}\n\n`)
+    assert.deepStrictEqual(skipped, [])
+    assert.deepStrictEqual(events, [["message", "x".repeat(100)]])
+  })
+
+  verifiesPure(
+    ["SSE-09", "SEC-17"],
+    "what tells which request it answers is kept, on whichever line it goes over",
+    () => {
+      const short = parser(100)
+      short.feed(`data: {"id":5,\n${"data: 0123456789\n".repeat(20)}\n`)
+      const long = parser(100)
+      long.feed(`data: {"id":5,\ndata: 0${"x".repeat(200)}\n\n`)
+      for (const { events, skipped } of [short, long]) {
+        assert.deepStrictEqual(skipped.map(({ head }) => head.slice(0, 10)), ["{\"id\":5,\n0"])
+        assert.deepStrictEqual(events, [])
+      }
+    }
+  )
+
   verifiesPure("SSE-09", "an event that is never finished is not kept beyond the limit", () => {
     const { feed, skipped } = parser(1024)
     feed("data: {\"id\":5,")

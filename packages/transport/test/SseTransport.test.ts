@@ -140,6 +140,18 @@ describe("the endpoint event", () => {
       assert.include(error.message, "does not begin with an endpoint event")
     }))
 
+  it.live("a stream that breaks before it says what broke it", () =>
+    Effect.gen(function*() {
+      const server = yield* TestServer.serve((_request, response) => {
+        response.raw.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" })
+        response.raw.write(Buffer.from([0x1f, 0x8b, ...Array(50).fill(7)]))
+      })
+      const { delivery, reason } = yield* refusal(server.url)
+      if (reason._tag !== "StreamEnded") assert.fail(reason._tag)
+      assert.strictEqual(delivery, "refused")
+      assert.instanceOf(reason.cause, Error)
+    }))
+
   verifies(
     "PAIN-8",
     "a server that never sends one keeps waiting whoever lets it, and loses its stream then",
@@ -352,6 +364,31 @@ describe("requests", () => {
       // The first is still not accepted; the next does not wait for it.
       yield* client.response("echo")
     }))
+
+  verifiesLive(
+    "PAIN-5",
+    "a message that is never accepted is not held on to once its request is over",
+    () =>
+      Effect.gen(function*() {
+        const server: SseServer.SseServer = yield* answering({
+          onPost: (accept, { message }) => {
+            if (message.id === undefined) accept()
+            else answer(message, server.streams[0] as SseServer.Stream, undefined as never)
+          }
+        })
+        const client = yield* connect(server.url)
+        yield* client.response("echo")
+        yield* server.abandoned(1)
+        for (const [onAbandon, over, arrived] of [["silent", 2, 3], ["cancel", 3, 4]] as const) {
+          const call = client.open("silence", { onAbandon })
+          yield* server.arrived(arrived)
+          call.cancel(undefined)
+          yield* server.abandoned(over)
+        }
+        yield* server.arrived(5)
+        assert.strictEqual(server.messages().at(-1)?.method, "notifications/cancelled")
+      })
+  )
 
   it.live("a cancel does not overtake its request", () =>
     Effect.gen(function*() {

@@ -9,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as Semaphore from "effect/Semaphore"
 import * as Discovery from "../Discovery.ts"
 import * as ProtectedResource from "../ProtectedResource.ts"
+import * as Registration from "../Registration.ts"
 import * as Scopes from "../Scopes.ts"
 import * as TokenEndpoint from "../TokenEndpoint.ts"
 import type { TokenStore } from "../TokenStore.ts"
@@ -341,7 +342,8 @@ export class ServerTokens {
       const isRefused = reason._tag === "InvalidGrant"
       const isUnknown = reason._tag === "AuthorizationFailed" && reason.error === "invalid_client"
       const isForgotten = (known: Records.Authorization) =>
-        isUnknown && known.registered !== undefined && known.registered.clientId === known.token?.clientId
+        isUnknown && known.registered !== undefined && !Registration.isPreregistered(known.registered)
+        && known.registered.clientId === known.token?.clientId
       const before = Records.authorizationOf(this.record ?? Records.empty, issuer)
       if (!isRefused && (before === undefined || !isForgotten(before))) return Effect.fail(error)
       return Effect.asVoid(this.modify((record) => {

@@ -128,7 +128,7 @@ export const text = (
 export const hint = (
   response: HttpClientResponse,
   headers: Headers.Headers,
-  options: { readonly maxBytes: number; readonly onChunk: () => void }
+  options: { readonly maxBytes: number; readonly onChunk: () => void } = { maxBytes: drainBytes, onChunk: () => {} }
 ): Effect.Effect<string> =>
   text(response, headers, options).pipe(
     Effect.timeoutOption(hintMillis),

@@ -14,9 +14,6 @@ import * as Body from "./Body.ts"
 import * as HttpFailure from "./HttpFailure.ts"
 import * as HttpPeer from "./HttpPeer.ts"
 
-// What an excerpt of a refusal is taken from.
-const hintOptions = { maxBytes: Body.drainBytes, onChunk: () => {} }
-
 const refuse = (
   peer: HttpPeer.HttpPeer,
   response: HttpClientResponse,
@@ -24,7 +21,7 @@ const refuse = (
 ): Effect.Effect<never, HttpFailure.Failure> => {
   const { headers, status } = response
   return Effect.flatMap(
-    Effect.zip(Body.hint(response, headers, hintOptions), Clock.currentTimeMillis),
+    Effect.zip(Body.hint(response, headers), Clock.currentTimeMillis),
     ([text, nowMillis]) => {
       if (status < 200 || status > 299) {
         const inSession = sessionId !== undefined && peer.session.hasStreams

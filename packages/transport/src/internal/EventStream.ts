@@ -13,6 +13,9 @@ export interface Options {
   readonly onEndpoint?: (() => void) | undefined
 }
 
+// What an unfinished event has beyond its data.
+const framingLength = "data: \n".length
+
 // Ids come back to the server in a header, so only what can stand in one is kept.
 const isLegalId = (id: string): boolean => /^[\x20-\x7e]{1,1024}$/.test(id)
 
@@ -49,7 +52,7 @@ export class EventStream {
         else if (event.event === "message" && event.data !== "") onData(event.data)
         else if (event.event === "endpoint") onEndpoint?.()
       },
-      { maxEventSize: maxEventBytes }
+      { maxEventSize: maxEventBytes + framingLength }
     )
   }
 

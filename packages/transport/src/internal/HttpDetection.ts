@@ -59,7 +59,11 @@ const noneOf = (target: string, outgoing: Outgoing, attempts: ReadonlyArray<Atte
     new McpError.ConnectionFailed({
       target,
       description: "it speaks none of the transports over HTTP",
-      attempts: attempts.map(({ error, transport }) => ({ transport: transport.kind, problem: error.reason.message })),
+      attempts: attempts.map(({ error: { reason }, transport }) => ({
+        transport: transport.kind,
+        problem: reason.message,
+        isTransient: reason.isTransient
+      })),
       cause: attempts[0]?.error
     }),
     attempts.some(({ error }) => error.delivery === "unknown") ? "unknown" : "refused",

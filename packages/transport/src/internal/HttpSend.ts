@@ -39,7 +39,7 @@ const refusal = (
   inSession: boolean
 ): Effect.Effect<never, HttpFailure.Failure> => {
   const { headers, status } = response
-  const hint = Body.hint(response, headers, { maxBytes: Body.drainBytes, onChunk: () => {} })
+  const hint = Body.hint(response, headers)
   return Effect.flatMap(
     Effect.zip(hint, Clock.currentTimeMillis),
     ([text, nowMillis]) =>

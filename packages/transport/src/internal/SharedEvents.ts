@@ -1,10 +1,9 @@
 /**
  * The events of one stream that carries the messages of a whole connection (2024-11-05 basic/transports, HTTP with SSE).
  *
- * An event that is too large is skipped, and the stream goes on: other requests wait for it too. That is why lines are
- * split before events are parsed.
+ * An event that is too large is skipped, and the stream goes on: other requests wait for it too. Of the fields of an
+ * event only its name and its data mean anything here, since nothing resumes such a stream.
  */
-import * as Sse from "effect/encoding/Sse"
 import * as Lines from "../Lines.ts"
 
 export interface Options {
@@ -23,20 +22,20 @@ const dataField = /^data: ?/
 // What a line of data has beyond the data itself.
 const framingBytes = "data: ".length
 
+// What tells which request an event of many lines answers.
+const headLength = 4096
+
 export class SharedEvents {
   private readonly lines: Lines.Lines
-  private readonly parser: Sse.Parser
   private readonly options: Options
   private isAfterCarriageReturn = false
   /** The rest of this event is dropped, until the empty line that ends it. */
   private isSkipping = false
-  private eventSize = 0
+  private name = ""
+  private data: string | undefined
 
   constructor(options: Options) {
     this.options = options
-    this.parser = Sse.makeParser((event) => {
-      if (event._tag === "Event" && event.data !== "") options.onEvent(event.event, event.data)
-    }, { maxEventSize: Infinity })
     this.lines = Lines.make({
       limit: options.maxEventBytes + framingBytes,
       onLine: (line) => this.onLine(line),
@@ -49,32 +48,49 @@ export class SharedEvents {
   }
 
   private onLine(line: string): void {
-    if (line === "") {
-      this.eventSize = 0
-      if (this.isSkipping) this.isSkipping = false
-      else this.parser.feed("\n")
-      return
-    }
+    if (line === "") return this.onEnd()
     if (this.isSkipping) return
+    const colon = line.indexOf(":")
+    const field = colon === -1 ? line : line.slice(0, colon)
+    if (field !== "data" && field !== "event") return
+    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1)
+    if (field === "event") this.name = value
+    else this.onData(value)
+  }
+
+  private onData(value: string): void {
+    const data = this.joined(value)
     // No line is longer than the limit, but an event may have many.
-    this.eventSize += line.length
-    if (this.eventSize > this.options.maxEventBytes + framingBytes) {
-      this.skip({ cause: "size", head: "", tail: "", size: this.eventSize })
+    if (data.length > this.options.maxEventBytes) {
+      this.skip({ cause: "size", head: data.slice(0, headLength), tail: "", size: data.length })
     } else {
-      this.parser.feed(`${line}\n`)
+      this.data = data
     }
+  }
+
+  private onEnd(): void {
+    const { data, name } = this
+    this.isSkipping = false
+    this.name = ""
+    this.data = undefined
+    if (data !== undefined && data !== "") this.options.onEvent(name === "" ? "message" : name, data)
   }
 
   private onSkipped(line: Lines.SkippedLine): void {
     const field = dataField.exec(line.head)
     if (field === null || this.isSkipping) return
     const [prefix] = field
-    this.skip({ ...line, head: line.head.slice(prefix.length), size: line.size - prefix.length })
+    const head = this.joined(line.head.slice(prefix.length)).slice(0, headLength)
+    this.skip({ ...line, head, size: line.size - prefix.length })
+  }
+
+  private joined(value: string): string {
+    return this.data === undefined ? value : `${this.data}\n${value}`
   }
 
   private skip(data: Lines.SkippedLine): void {
     this.isSkipping = true
-    this.parser.reset()
+    this.data = undefined
     this.options.onSkipped(data)
   }
 

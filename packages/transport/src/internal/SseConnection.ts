@@ -137,7 +137,8 @@ export const open = Effect.fnUntraced(function*(
     else duplex.onText(data)
   }
 
-  const read = (response: HttpClientResponse): Effect.Effect<void> => {
+  /** Reads to the end; gives what broke the stream off, if anything did. */
+  const read = (response: HttpClientResponse): Effect.Effect<unknown> => {
     const events = new SharedEvents({
       maxEventBytes: peer.maxEventBytes,
       onEvent: (name, data) => {
@@ -146,12 +147,16 @@ export const open = Effect.fnUntraced(function*(
       },
       onSkipped: duplex.onSkipped
     })
-    // However it ends, the connection ends with it.
-    return Effect.ignore(Stream.runForEachArray(Body.stream(response, response.headers), (chunks) => {
+    const reading = Stream.runForEachArray(Body.stream(response, response.headers), (chunks) => {
       heardAt = now()
       for (const chunk of chunks) events.feed(chunk)
       return Effect.void
-    }))
+    })
+    return Effect.match(reading, {
+      onSuccess: () => undefined,
+      // The error of the client holds the request with its credentials.
+      onFailure: (error) => error._tag === "HttpClientError" ? HttpFailure.causeOf(error) : error
+    })
   }
 
   const reader = yield* Effect.forkIn(EventRequest.run(peer, undefined, undefined, read), scope, {
@@ -159,7 +164,11 @@ export const open = Effect.fnUntraced(function*(
   })
   reader.addObserver((exit) => {
     const failure = exit._tag === "Failure" ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-    fail(failure ?? refused(new McpError.StreamEnded({ resumable: false })))
+    const cause = exit._tag === "Success" ? exit.value : undefined
+    fail(
+      failure
+        ?? refused(new McpError.StreamEnded({ resumable: false, ...(cause === undefined ? undefined : { cause }) }))
+    )
     end(new McpError.ConnectionClosed({ target, local: false, uptimeMillis: now() - startedAt }))
   })
 

@@ -115,7 +115,7 @@ export class SsePost implements Outgoing, Exchange {
           HttpSend.drain(peer, response)
           return Effect.void
         }
-        const hint = Body.hint(response, headers, { maxBytes: Body.drainBytes, onChunk: () => {} })
+        const hint = Body.hint(response, headers)
         return restore(Effect.flatMap(Effect.zip(hint, Clock.currentTimeMillis), ([text, nowMillis]) => {
           // The URL to post to stands for one session.
           const inSession = true
