@@ -34,7 +34,7 @@ export interface Options extends OAuth.Options {
   readonly logs?: Array<string> | undefined
 }
 
-export const unattended = Authorize.layerUnattended().pipe(Layer.provide(FetchHttpClient.layer))
+const unattended = Authorize.layerUnattended().pipe(Layer.provide(FetchHttpClient.layer))
 
 export const clientOf = (http: HttpClient.HttpClient, url: string): TestClient => {
   const execute = Effect.flatMap(
