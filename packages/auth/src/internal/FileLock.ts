@@ -1,8 +1,8 @@
 /**
  * A lock between processes: a file that exists while it is held.
  *
- * The holder touches it again and again. One that is older than `staleMillis` was left behind by a process that died,
- * and is taken over.
+ * The holder touches it again and again. One that somebody saw unchanged for `staleMillis` was left behind by a process
+ * that died, and is taken over. No time of the file system is held against a clock: the two may differ, and clocks jump.
  */
 import type { McpError } from "@mcp-effect/protocol"
 import * as Clock from "effect/Clock"
@@ -34,26 +34,40 @@ export const make = (options: { readonly files: FileSystem.FileSystem; readonly 
 
   const owner: Effect.Effect<string | undefined> = Effect.orElseSucceed(files.readFileString(file), () => undefined)
 
+  /** What changes as long as there is a holder that lives. */
+  const signOfLife = Effect.map(
+    Effect.all([owner, Effect.option(files.stat(file))]),
+    ([owner, info]) => ({
+      owner,
+      touched: Option.getOrUndefined(Option.flatMap(info, ({ mtime }) => mtime))?.getTime()
+    })
+  )
+
   /** Removes a lock whose holder died. It is moved away first, since another may be about to do the same. */
-  const breakStale: Effect.Effect<void> = Effect.gen(function*() {
-    const found = yield* owner
-    const info = yield* files.stat(file)
-    const touched = Option.getOrElse(info.mtime, () => new Date(0)).getTime()
-    if ((yield* Clock.currentTimeMillis) - touched < staleMillis) return
-    const aside = `${file}.${SecureRandom.uuidV4Unsafe()}.stale`
-    yield* files.rename(file, aside)
-    // Between the look and the move a new holder may have come: it gets its lock back, if nobody has it yet.
-    const moved = yield* files.readFileString(aside)
-    if (moved !== found) yield* Effect.ignore(files.link(aside, file))
-    yield* files.remove(aside, { force: true })
-  }).pipe(Effect.ignore)
+  const breakStale = (found: string | undefined): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      const aside = `${file}.${SecureRandom.uuidV4Unsafe()}.stale`
+      yield* files.rename(file, aside)
+      // Between the look and the move a new holder may have come: it gets its lock back, if nobody has it yet.
+      const moved = yield* files.readFileString(aside)
+      if (moved !== found) yield* Effect.ignore(files.link(aside, file))
+      yield* files.remove(aside, { force: true })
+    }).pipe(Effect.ignore)
 
   const acquire = Effect.gen(function*() {
     const mine = SecureRandom.uuidV4Unsafe()
-    const until = (yield* Clock.currentTimeMillis) + waitMillis
+    let waited = 0
+    let seen: { readonly owner: string | undefined; readonly touched: number | undefined } | undefined
+    let seenAt = 0
     while (!(yield* take(mine))) {
-      yield* breakStale
-      if ((yield* Clock.currentTimeMillis) > until) {
+      const now = yield* signOfLife
+      if (seen === undefined || now.owner !== seen.owner || now.touched !== seen.touched) {
+        seen = now
+        seenAt = waited
+      } else if (waited - seenAt >= staleMillis) {
+        yield* breakStale(now.owner)
+      }
+      if (waited >= waitMillis) {
         return yield* Effect.fail(
           Failure.failed(
             "storage",
@@ -61,7 +75,9 @@ export const make = (options: { readonly files: FileSystem.FileSystem; readonly 
           )
         )
       }
-      yield* Effect.interruptible(Effect.sleep(pollMillis + Math.random() * pollMillis))
+      const pause = pollMillis + Math.random() * pollMillis
+      waited += pause
+      yield* Effect.interruptible(Effect.sleep(pause))
     }
     return mine
   }).pipe(
