@@ -289,7 +289,8 @@ describe("StdioTransport: starting", () => {
     () =>
       Effect.gen(function*() {
         const attempt = Effect.timed(failureOf({ command: "no-such-command", env: { PATH: "/usr/bin:/opt/none" } }))
-        const attempts = [yield* attempt, yield* attempt, yield* attempt]
+        // The best of some: a busy machine may keep one waiting.
+        const attempts = yield* Effect.all(Array.from({ length: 10 }, () => attempt))
         assert.isBelow(Math.min(...attempts.map(([duration]) => Duration.toMillis(duration))), 100)
         const [, reason] = attempts[0] ?? assert.fail()
         assert.deepInclude(reason, {
