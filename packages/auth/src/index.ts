@@ -1,6 +1,9 @@
 /**
  * Who may speak: OAuth 2.1 for MCP servers over HTTP, as an `HttpClient` around an `HttpClient`.
  *
+ * `HttpClient` is part of the public types here, and Effect marks `effect/http` as unstable: a minor release of Effect may
+ * need a release of this package.
+ *
  * @since 0.1.0
  */
 export * as Account from "./Account.ts"

@@ -309,6 +309,28 @@ describe("Where requests may go", () => {
   )
 
   verifiesLive(
+    "PAIN-71",
+    "a redirect of an endpoint is not followed: nothing is sent where it leads",
+    () =>
+      Effect.gen(function*() {
+        for (const path of ["/as1/register", "/as1/token"]) {
+          for (const status of [301, 302, 303, 307, 308]) {
+            const authority = yield* TestAuthority.start
+            authority.intercept = (seen, raw) => {
+              if (seen.path !== path) return false
+              raw.writeHead(status, { location: `${authority.origin}/sink` })
+              raw.end()
+              return true
+            }
+            const problem = yield* problemOf(yield* Client.make(authority))
+            assert.include(problem, "the endpoint redirected the request, which is not followed")
+            assert.lengthOf(authority.requests("/sink"), 0)
+          }
+        }
+      })
+  )
+
+  verifiesLive(
     "OAD-13",
     "a refused challenge ends the use of the token until the server names something else",
     () =>

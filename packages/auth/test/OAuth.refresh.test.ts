@@ -232,6 +232,57 @@ describe("A refresh that fails", () => {
 // Over real connections
 // ====================================================================================================================
 
+describe("A request to refresh", () => {
+  verifiesLive(
+    ["OAT-04", "OAT-10", "PAIN-70"],
+    "is made as the client that the token was issued to, for the same resource",
+    () =>
+      Effect.gen(function*() {
+        const document = "https://app.example/client.json"
+        const table: ReadonlyArray<readonly [OAuth.Options, expected: object, basic?: string]> = [
+          [{}, { client_id: "client-1", resource: "SERVER" }],
+          [{ resource: "omit" }, { client_id: "client-1" }],
+          [{ clientMetadataUrl: document, resource: "urn:example:mcp" }, {
+            client_id: document,
+            resource: "urn:example:mcp"
+          }],
+          // Form-encoded before they are joined: "given:s%3A+%25%26%2B".
+          [
+            { clients: [{ issuer: "AS", clientId: "given", clientSecret: "s: %&+" }] },
+            { resource: "SERVER" },
+            "given:s%3A+%25%26%2B"
+          ]
+        ]
+        for (const [options, expected, basic] of table) {
+          const authority = yield* TestAuthority.start
+          authority.metadataOverrides = { client_id_metadata_document_supported: true }
+          authority.clients.set("given", { secret: "s: %&+", issuer: authority.issuer })
+          const clients = options.clients?.map((client) => ({ ...client, issuer: authority.issuer }))
+          if (clients === undefined) authority.clients.delete("given")
+          const client = yield* Client.make(authority, { ...options, clients })
+          assert.strictEqual(yield* client.call, 200)
+          const [refreshToken] = authority.refreshTokens.keys()
+          authority.expireAll()
+          assert.strictEqual(yield* client.call, 200)
+          const request = authority.requests("/as1/token")[1]
+          assert.deepStrictEqual(
+            Object.fromEntries(request?.form ?? []),
+            JSON.parse(
+              JSON.stringify({ grant_type: "refresh_token", refresh_token: refreshToken, ...expected }).replace(
+                "SERVER",
+                authority.url
+              )
+            )
+          )
+          assert.strictEqual(
+            request?.headers.authorization,
+            basic === undefined ? undefined : `Basic ${Buffer.from(basic).toString("base64")}`
+          )
+        }
+      })
+  )
+})
+
 describe("An answer that comes late", () => {
   verifiesLive(
     "PAIN-64",
@@ -313,6 +364,40 @@ describe("An answer that comes late", () => {
         assert.strictEqual(yield* call, 200)
         const sent = authority.requests("/mcp").map(({ headers }) => headers.authorization)
         assert.notInclude(sent, "Bearer late-secret")
+      })
+  )
+
+  verifiesLive(
+    ["OAZ-04", "OAT-05"],
+    "of a person is not exchanged where another client learned that it is of no use",
+    () =>
+      Effect.gen(function*() {
+        const authority = yield* TestAuthority.start
+        const store = yield* TokenStore.makeMemory
+        const asked = yield* Deferred.make<void>()
+        const go = yield* Deferred.make<void>()
+        const authorize = Authorize.layer({
+          redirectUri: "http://127.0.0.1/callback",
+          authorize: ({ url }) =>
+            Deferred.succeed(asked, undefined).pipe(
+              Effect.andThen(Deferred.await(go)),
+              Effect.andThen(Client.visit(url))
+            )
+        })
+        const slow = yield* Client.make(authority, { store, authorize })
+        const quick = yield* Client.make(authority, { store })
+        const waiting = yield* Effect.forkScoped(slow.failure)
+        yield* Deferred.await(asked)
+        authority.migrate(`${authority.origin}/as2`)
+        assert.strictEqual(yield* quick.call, 200)
+        yield* Deferred.succeed(go, undefined)
+        const { reason } = yield* Fiber.join(waiting)
+        assert(reason._tag === "AuthorizationFailed", reason._tag)
+        assert.include(reason.problem, "the server has meanwhile named another authorization server")
+        assert.lengthOf(authority.requests("/as1/token"), 0)
+        // The other's token is there for it.
+        assert.strictEqual(yield* slow.call, 200)
+        assert.lengthOf(authority.requests(/authorize$/), 2)
       })
   )
 

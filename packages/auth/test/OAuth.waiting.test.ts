@@ -138,6 +138,28 @@ describe("An authorization server that does not answer", () => {
     }))
 })
 
+describe("A server that wants ever more", () => {
+  verifies("OAS-10", "is told as it answered once it has wanted 64 sets of scopes", () =>
+    Effect.gen(function*() {
+      const all = servers()
+      let wanted = 0
+      const { intercept } = all
+      all.intercept = (seen) =>
+        seen.url.href === all.server && seen.headers["authorization"] !== undefined
+          ? {
+            status: 403,
+            headers: {
+              "www-authenticate": `Bearer error="insufficient_scope", scope="scope-${Math.floor(wanted++ / 2)}"`
+            }
+          }
+          : intercept(seen)
+      const client = yield* Servers.connect(all, OAuth.layer().pipe(Layer.provide(signedIn)))
+      for (let count = 0; count < 80; count++) assert.strictEqual(yield* client.call, 403)
+      // One for the first token.
+      assert.lengthOf(all.tokenRequests, 65)
+    }))
+})
+
 describe("A person", () => {
   verifies(
     ["OAZ-12", "OAD-20"],
@@ -174,6 +196,50 @@ describe("A person", () => {
             assert.strictEqual(closed, count)
           }
         }
+      })
+  )
+
+  verifiesLive(
+    "PAIN-66",
+    "sees one window at a time, and no second one for what the first one gave",
+    () =>
+      Effect.gen(function*() {
+        const authority = yield* TestAuthority.start
+        authority.issuesRefreshTokens = false
+        const asked = yield* Queue.unbounded<void>()
+        const go = yield* Deferred.make<void>()
+        let windows = 0
+        let isSecond = false
+        const authorize = Authorize.layer({
+          redirectUri: "http://127.0.0.1/callback",
+          authorize: ({ url }) =>
+            Effect.gen(function*() {
+              assert.strictEqual(++windows, 1)
+              yield* Queue.offer(asked, undefined)
+              if (isSecond) yield* Deferred.await(go)
+              isSecond = true
+              windows--
+              return yield* Client.visit(url)
+            })
+        })
+        const client = yield* Client.make(authority, { authorize })
+        assert.strictEqual(yield* client.call, 200)
+        yield* Queue.take(asked)
+        authority.requiredScope = "write"
+        const steppingUp = yield* Effect.forkScoped(client.call)
+        yield* Queue.take(asked)
+        // Another request finds that the token is of no use at all while the person consents to a wider one.
+        authority.expireAll()
+        const discovered = yield* Deferred.make<void>()
+        authority.intercept = ({ path }) => {
+          if (path === "/.well-known/oauth-authorization-server/as1") Deferred.doneUnsafe(discovered, Effect.void)
+          return false
+        }
+        const refused = yield* Effect.forkScoped(client.call)
+        yield* Deferred.await(discovered)
+        yield* Deferred.succeed(go, undefined)
+        assert.deepStrictEqual([yield* Fiber.join(steppingUp), yield* Fiber.join(refused)], [200, 200])
+        assert.lengthOf(authority.requests(/authorize$/), 2)
       })
   )
 

@@ -40,6 +40,8 @@ export interface Settings {
 const refreshPauseMillis = 10_000
 // 2026-07-28 authorization, Step-Up Authorization Flow: the same scopes are asked for again at most this often.
 const maxStepUps = 2
+// What a server wants is remembered, so that it cannot want ever more.
+const maxScopeSets = 64
 
 const isSame = (left: Redacted.Redacted | undefined, right: Redacted.Redacted | undefined): boolean =>
   left !== undefined && right !== undefined && Redacted.value(left) === Redacted.value(right)
@@ -90,7 +92,7 @@ export class ServerTokens {
       if (!isExpired) {
         const ahead = now < this.refreshNotBefore
           ? Effect.void
-          : Effect.forkDetach(Effect.ignore(Effect.tapError(replace, () => this.pauseRefresh)))
+          : Effect.forkDetach(Effect.ignore(replace))
         return Effect.as(ahead, token.accessToken)
       }
       return replace
@@ -137,12 +139,12 @@ export class ServerTokens {
           const current = yield* better
           if (current !== undefined) return current
           const count = this.stepUps.get(name) ?? 0
-          if (count >= maxStepUps) return undefined
-          this.stepUps.set(name, count + 1)
-          return yield* Effect.tapError(
-            this.obtain(discovered, challenged),
+          if (count >= maxStepUps || (count === 0 && this.stepUps.size >= maxScopeSets)) return undefined
+          const asked = Effect.sync(() => this.stepUps.set(name, count + 1))
+          return yield* this.obtain(discovered, challenged).pipe(
+            Effect.tap(asked),
             // Nothing was asked of a server that did not answer.
-            ({ reason }) => Effect.sync(() => reason.isTransient && this.stepUps.set(name, count))
+            Effect.tapError(({ reason }) => reason.isTransient ? Effect.void : asked)
           )
         }))
       )
@@ -269,7 +271,7 @@ export class ServerTokens {
     const { discovered } = this
     if (this.refreshable(known, token) !== undefined) return this.refresh(known.issuer, token.accessToken)
     return this.settings.grant.isUnattended && discovered?.authorizationServer.issuer === known.issuer
-      ? this.renew(discovered, token.accessToken, undefined)
+      ? Effect.tapError(this.renew(discovered, token.accessToken, undefined), () => this.pauseRefresh)
       : undefined
   }
 
