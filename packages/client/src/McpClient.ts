@@ -299,19 +299,19 @@ export interface McpClient {
   readonly clearCache: Effect.Effect<void>
   /** What was agreed on with the server; connects first where needed. */
   readonly server: Effect.Effect<Negotiated, McpError.McpError>
-  /** What the client is doing, now and at each change. */
+  /** What the client is doing, now and at each change; it ends with the client. */
   readonly state: Stream.Stream<ConnectionState>
   /**
    * Notifications of the server from the moment the stream is run, without progress, which goes to its request. At
    * most 1,024 wait for a slow reader; then the oldest are dropped, and a diagnostic counts them. While somebody listens,
-   * a legacy HTTP server has a standby stream to speak on, unless that is off.
+   * a legacy HTTP server has a standby stream to speak on, unless that is off. The stream ends with the client.
    */
   readonly notifications: Stream.Stream<Envelope.Notification>
   /** The same from the moment this is run, so that nothing is missed before the stream runs. */
   readonly subscribeNotifications: Effect.Effect<Stream.Stream<Envelope.Notification>, never, Scope.Scope>
-  /** Log messages of the server from the moment the stream is run (server/utilities/logging). */
+  /** Log messages of the server from the moment the stream is run (server/utilities/logging); ends with the client. */
   readonly logs: Stream.Stream<Logging.LoggingMessageNotificationParams>
-  /** What was tolerated, from the moment the stream is run; each is also a warning in the log. */
+  /** What was tolerated, from the moment the stream is run; each is also a warning in the log. Ends with the client. */
   readonly diagnostics: Stream.Stream<Diagnostic.Diagnostic>
 }
 

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
 import { McpError } from "@mcp-effect/protocol"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Scripted from "./ScriptedTransport.ts"
 
@@ -255,6 +255,33 @@ describe("Closing a client", () => {
         const waited = yield* Effect.flip(Fiber.join(waiting))
         assert.isTrue(waited.reason._tag === "ConnectionClosed" && waited.reason.local)
         assert.isTrue(slow.links[0]?.closed)
+      })
+  )
+
+  verifies(
+    "CON-23",
+    "ends every stream of what happens, for those who listen and for those who come later",
+    () =>
+      Effect.gen(function*() {
+        const server = yield* Scripted.legacy({ ...lists, "logging/setLevel": answer({}) })
+        const scope = yield* Scope.make()
+        const client = yield* Scope.provide(connect(server), scope)
+        const streams = (): ReadonlyArray<Stream.Stream<unknown>> => [
+          client.notifications,
+          client.logs,
+          client.diagnostics,
+          client.state
+        ]
+        const listening = yield* Effect.forkScoped(
+          Effect.all(streams().map(Stream.runCollect), { concurrency: "unbounded" }),
+          { startImmediately: true }
+        )
+        server.links[0]?.notify("notifications/message", { level: "info", data: "hello" })
+        yield* Scope.close(scope, Exit.void)
+        const heard = yield* Fiber.join(listening)
+        assert.deepStrictEqual(heard.slice(0, 3).map(({ length }) => length), [1, 1, 0])
+
+        for (const stream of streams()) yield* Stream.runDrain(stream)
       })
   )
 })

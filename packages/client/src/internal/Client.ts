@@ -134,6 +134,12 @@ export const make = Effect.fnUntraced(function*<R>(
   }
   const notifications = new Hot<Envelope.Notification>(onDrop("notifications"))
   const logs = new Hot<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
+  // The first to be added runs last: whoever listens may live longer than the client, and hears of its end too.
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const hot of [notifications, logs, diagnostics]) hot.end()
+    })
+  )
   let isLoggingNoticed = false
   const noticeLogging = (): void => {
     if (isLoggingNoticed) return

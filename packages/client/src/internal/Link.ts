@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as PubSub from "effect/PubSub"
 import * as Scope from "effect/Scope"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Retry } from "../ClientOptions.ts"
@@ -320,9 +321,11 @@ export const make = Effect.fnUntraced(function*(
   })
 
   yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
+    Effect.suspend(() => {
       closed = true
       session = undefined
+      // Whoever follows the state may live longer than the client.
+      return PubSub.shutdown(state.pubsub)
     })
   )
 
