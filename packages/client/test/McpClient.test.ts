@@ -179,6 +179,27 @@ describe("A client in a test", () => {
       )
     }))
 
+  it.effect("is a record, which is taken apart, spread and replaced in part", () =>
+    Effect.gen(function*() {
+      const client = yield* connect(yield* Scripted.modern(handlers))
+      const { listTools, server } = client
+      assert.deepStrictEqual(names(yield* listTools()), ["echo"])
+      assert.strictEqual((yield* server).era, "modern")
+      assert.strictEqual(client.listTools, listTools)
+
+      const decorated: McpClient.McpClient = {
+        ...client,
+        callTool: (name, args, options) => client.callTool(name, { ...args, decorated: true }, options)
+      }
+      const result = yield* decorated.callTool("echo", { message: "hi" })
+      assert.deepStrictEqual(result.structuredContent, { message: "hi", decorated: true })
+      assert.deepStrictEqual(names(yield* decorated.listTools()), ["echo"])
+      assert.deepStrictEqual(Object.keys(decorated), Object.keys(client))
+
+      const derived: McpClient.McpClient = Object.create(client)
+      assert.deepStrictEqual(names(yield* derived.listTools()), ["echo"])
+    }))
+
   verifiesLive(
     ["CON-23", "TMO-17"],
     "outside Effect runs in a ManagedRuntime, whose signal cancels and dispose closes",

@@ -85,12 +85,6 @@ export interface RunOptions extends ClientOptions.RequestOptions {
   readonly isCancellable?: boolean | undefined
 }
 
-/** Runs an invocation. */
-export type Run = <A>(
-  invocation: Invocation<A>,
-  options?: RunOptions
-) => Effect.Effect<A, McpError.McpError>
-
 const millis = (...choices: ReadonlyArray<Duration.Input | undefined>): number | undefined => {
   for (const choice of choices) {
     if (choice !== undefined) return Duration.toMillis(Duration.fromInputUnsafe(choice))
@@ -98,65 +92,40 @@ const millis = (...choices: ReadonlyArray<Duration.Input | undefined>): number |
   return undefined
 }
 
-export interface Calls {
-  readonly run: Run
+export class Calls {
+  private readonly settings: Settings
+  /** By the ids that callers gave. */
+  private cancellers: Map<Envelope.RequestId, AbortController> | undefined = undefined
+
+  constructor(settings: Settings) {
+    this.settings = settings
+  }
+
+  /** Runs an invocation. */
+  run<A>(invocation: Invocation<A>, given?: RunOptions): Effect.Effect<A, McpError.McpError> {
+    return given?.requestId === undefined
+      ? this.runCancellable(invocation, given)
+      : this.cancellable(invocation.method, given, (options) => this.runCancellable(invocation, options))
+  }
+
   /**
    * Makes everything that is done for one caller end with `cancel` of the id that it gave: the first request goes out
    * under that id, but rounds and polls after it have ids of their own.
    */
-  readonly cancellable: <A>(
+  cancellable<A>(
     method: string,
     options: RunOptions | undefined,
     use: (options: RunOptions | undefined) => Effect.Effect<A, McpError.McpError>
-  ) => Effect.Effect<A, McpError.McpError>
-  readonly cancel: (id: Envelope.RequestId, reason: string | undefined) => void
-  /** The session in use, when there is one that lives. */
-  readonly ready: () => Session | undefined
-  /** The session in use; waits for one no longer than a request with these options may take. */
-  readonly session: (
-    method: string,
-    fiber: Fiber.Fiber<unknown, unknown>,
-    options: RunOptions
-  ) => Effect.Effect<Session, McpError.McpError>
-  /** How long a request with these options may take in all. */
-  readonly deadlineMillis: (
-    fiber: Fiber.Fiber<unknown, unknown>,
-    options: ClientOptions.RequestOptions | undefined
-  ) => number
-  /** When a request with these options has to be done, in monotonic milliseconds. */
-  readonly deadlineAt: (
-    fiber: Fiber.Fiber<unknown, unknown>,
-    options: ClientOptions.RequestOptions | undefined
-  ) => number
-  /**
-   * The host's `_meta` of a request with these options as text, by which one answer is told from another; `undefined`
-   * where that is not known before the request is made.
-   */
-  readonly parameters: (
-    fiber: Fiber.Fiber<unknown, unknown>,
-    options: ClientOptions.RequestOptions | undefined
-  ) => string | undefined
-}
-
-export const make = (settings: Settings): Calls => {
-  const { link, server } = settings
-
-  const deadlineMillisOf = (
-    fiber: Fiber.Fiber<unknown, unknown>,
-    options: ClientOptions.RequestOptions | undefined
-  ): number => millis(options?.deadline, fiber.getRef(ClientOptions.Deadline)) ?? settings.deadlineMillis
-
-  const cancellers = new Map<Envelope.RequestId, AbortController>()
-
-  const cancellable: Calls["cancellable"] = (method, options, use) => {
+  ): Effect.Effect<A, McpError.McpError> {
     const id = options?.requestId
     if (id === undefined || options?.isCancellable === true) return use(options)
     return Effect.suspend(() => {
+      const cancellers = this.cancellers ??= new Map()
       if (cancellers.has(id)) {
         return Effect.fail(McpError.make(
           new McpError.InvalidRequest({ problem: `the request id ${JSON.stringify(id)} is in use; choose another` }),
           "unsent",
-          { server, method }
+          { server: this.settings.server, method }
         ))
       }
       const canceller = new AbortController()
@@ -171,17 +140,72 @@ export const make = (settings: Settings): Calls => {
     })
   }
 
-  const run: Run = (invocation, given) =>
-    given?.requestId === undefined
-      ? runCancellable(invocation, given)
-      : cancellable(invocation.method, given, (options) => runCancellable(invocation, options))
+  cancel(id: Envelope.RequestId, reason: string | undefined): void {
+    const canceller = this.cancellers?.get(id)
+    if (canceller === undefined) this.ready()?.requests.cancel(id, reason)
+    else canceller.abort(reason)
+  }
 
-  const runCancellable: Run = <A>(invocation: Invocation<A>, options?: RunOptions) =>
-    Effect.withFiber((fiber) => {
-      const startedAt = settings.now()
-      const deadlineMillis = deadlineMillisOf(fiber, options)
+  /** The session in use, when there is one that lives. */
+  ready(): Session | undefined {
+    return this.settings.link.ready()
+  }
+
+  /** The session in use; waits for one no longer than a request with these options may take. */
+  session(
+    method: string,
+    fiber: Fiber.Fiber<unknown, unknown>,
+    options: RunOptions
+  ): Effect.Effect<Session, McpError.McpError> {
+    const ready = this.ready()
+    if (ready !== undefined) return Effect.succeed(ready)
+    const deadlineMillis = this.deadlineMillis(fiber, options)
+    const deadlineAt = options.deadlineAt ?? this.settings.now() + deadlineMillis
+    return Attempts.awaitSession(this.settings, fiber, method, { deadlineAt, deadlineMillis }, options)
+  }
+
+  /** How long a request with these options may take in all. */
+  deadlineMillis(fiber: Fiber.Fiber<unknown, unknown>, options: ClientOptions.RequestOptions | undefined): number {
+    return millis(options?.deadline, fiber.getRef(ClientOptions.Deadline)) ?? this.settings.deadlineMillis
+  }
+
+  /** When a request with these options has to be done, in monotonic milliseconds. */
+  deadlineAt(fiber: Fiber.Fiber<unknown, unknown>, options: ClientOptions.RequestOptions | undefined): number {
+    const deadlineMillis = this.deadlineMillis(fiber, options)
+    return deadlineMillis === Infinity ? Infinity : this.settings.now() + deadlineMillis
+  }
+
+  /**
+   * The host's `_meta` of a request with these options as text, by which one answer is told from another; `undefined`
+   * where that is not known before the request is made.
+   */
+  parameters(
+    fiber: Fiber.Fiber<unknown, unknown>,
+    options: ClientOptions.RequestOptions | undefined
+  ): string | undefined {
+    const host = this.settings.requestMetadata
+    if (this.settings.around !== undefined || Effect.isEffect(host)) return undefined
+    const region = fiber.getRef(ClientOptions.RequestMetadata)
+    const meta = options?.meta
+    if (host === undefined && region === undefined && meta === undefined) return ""
+    try {
+      return JSON.stringify(RequestText.mergeMetadata(host, region, meta) ?? {})
+    } catch {
+      // The request will be refused for it.
+      return undefined
+    }
+  }
+
+  private runCancellable<A>(
+    invocation: Invocation<A>,
+    options: RunOptions | undefined
+  ): Effect.Effect<A, McpError.McpError> {
+    return Effect.withFiber((fiber) => {
+      const { link, now, server } = this.settings
+      const startedAt = now()
+      const deadlineMillis = this.deadlineMillis(fiber, options)
       const limits: Attempts.Limits = {
-        idleMillis: millis(options?.idleTimeout, fiber.getRef(ClientOptions.IdleTimeout)) ?? settings.idleMillis,
+        idleMillis: millis(options?.idleTimeout, fiber.getRef(ClientOptions.IdleTimeout)) ?? this.settings.idleMillis,
         startedAt,
         deadlineAt: options?.deadlineAt ?? (deadlineMillis === Infinity ? Infinity : startedAt + deadlineMillis),
         deadlineMillis
@@ -193,10 +217,10 @@ export const make = (settings: Settings): Calls => {
       }
 
       const effect = ready !== undefined
-        ? inSession(invocation, options, limits, ready)
+        ? this.inSession(invocation, options, limits, ready)
         : Effect.flatMap(
-          Attempts.awaitSession(settings, fiber, invocation.method, limits, options),
-          (session) => inSession(invocation, options, limits, session)
+          Attempts.awaitSession(this.settings, fiber, invocation.method, limits, options),
+          (session) => this.inSession(invocation, options, limits, session)
         )
       return Telemetry.withSpan(
         effect,
@@ -215,13 +239,15 @@ export const make = (settings: Settings): Calls => {
         })
       )
     })
+  }
 
-  const inSession = <A>(
+  private inSession<A>(
     invocation: Invocation<A>,
     options: RunOptions | undefined,
     limits: Attempts.Limits,
     session: Session
-  ): Effect.Effect<A, McpError.McpError> => {
+  ): Effect.Effect<A, McpError.McpError> {
+    const { settings } = this
     const host = settings.requestMetadata
     const { around } = settings
     const send = (host: Json.JsonObject | undefined): Effect.Effect<A, McpError.McpError> =>
@@ -229,19 +255,21 @@ export const make = (settings: Settings): Calls => {
         ? Effect.withFiber((sender) =>
           new Attempts.Attempts(settings, invocation, options, limits, session, invocation.params, host).start(sender)
         )
-        : throughAround(around, invocation, options, limits, session, host)
+        : this.throughAround(around, invocation, options, limits, session, host)
     return Effect.isEffect(host) ? Effect.flatMap(host, send) : send(host)
   }
 
-  const throughAround = <A>(
+  private throughAround<A>(
     around: ClientOptions.Around,
     invocation: Invocation<A>,
     options: RunOptions | undefined,
     limits: Attempts.Limits,
     session: Session,
     host: Json.JsonObject | undefined
-  ): Effect.Effect<A, McpError.McpError> =>
-    Effect.withFiber((sender) => {
+  ): Effect.Effect<A, McpError.McpError> {
+    const { settings } = this
+    const { server } = settings
+    return Effect.withFiber((sender) => {
       // A result that the hook made up was sent under no authorization that is known.
       let sentUnder: Transport.Evidence = { authorization: "unknown" }
       let sentIn = session
@@ -264,40 +292,5 @@ export const make = (settings: Settings): Calls => {
           )
       )
     })
-
-  return {
-    run,
-    cancellable,
-    cancel: (id, reason) => {
-      const canceller = cancellers.get(id)
-      if (canceller === undefined) link.ready()?.requests.cancel(id, reason)
-      else canceller.abort(reason)
-    },
-    ready: link.ready,
-    session: (method, fiber, options) => {
-      const ready = link.ready()
-      if (ready !== undefined) return Effect.succeed(ready)
-      const deadlineMillis = deadlineMillisOf(fiber, options)
-      const deadlineAt = options.deadlineAt ?? settings.now() + deadlineMillis
-      return Attempts.awaitSession(settings, fiber, method, { deadlineAt, deadlineMillis }, options)
-    },
-    deadlineMillis: deadlineMillisOf,
-    parameters: (fiber, options) => {
-      const host = settings.requestMetadata
-      if (settings.around !== undefined || Effect.isEffect(host)) return undefined
-      const region = fiber.getRef(ClientOptions.RequestMetadata)
-      const meta = options?.meta
-      if (host === undefined && region === undefined && meta === undefined) return ""
-      try {
-        return JSON.stringify(RequestText.mergeMetadata(host, region, meta) ?? {})
-      } catch {
-        // The request will be refused for it.
-        return undefined
-      }
-    },
-    deadlineAt: (fiber, options) => {
-      const deadlineMillis = deadlineMillisOf(fiber, options)
-      return deadlineMillis === Infinity ? Infinity : settings.now() + deadlineMillis
-    }
   }
 }

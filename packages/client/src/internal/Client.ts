@@ -2,47 +2,48 @@
  * Puts a client together: the link to its server, and the features on top of it.
  */
 import {
-  Decode,
   Diagnostic,
   type Envelope,
   type Implementation,
-  Logging,
+  type Json,
+  type Logging,
   McpError,
-  Metadata,
   PeerText,
   Revision
 } from "@mcp-effect/protocol"
 import type { Transport } from "@mcp-effect/transport"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as ClientOptions from "../ClientOptions.ts"
 import * as Deprecations from "../Deprecations.ts"
-import type { McpClient, Negotiated } from "../McpClient.ts"
+import type { McpClient } from "../McpClient.ts"
 import * as McpTask from "../McpTask.ts"
 import * as ResultCache from "../ResultCache.ts"
 import type { Filter } from "../Subscription.ts"
-import * as Calls from "./Calls.ts"
+import { Calls, type Settings } from "./Calls.ts"
 import * as Completions from "./Completions.ts"
 import { Hot } from "./Hot.ts"
 import * as Interaction from "./Interaction.ts"
+import * as InvalidOptions from "./InvalidOptions.ts"
 import * as Link from "./Link.ts"
 import * as ListChanges from "./ListChanges.ts"
 import type { Listing } from "./Lists.ts"
+import * as Members from "./Members.ts"
 import { NotificationRouter } from "./NotificationRouter.ts"
+import type { InFlight } from "./Pending.ts"
 import * as Prompts from "./Prompts.ts"
 import * as Read from "./Read.ts"
-import * as RequestText from "./RequestText.ts"
+import type { Requests } from "./Requests.ts"
 import * as Resources from "./Resources.ts"
 import * as ResourceWatch from "./ResourceWatch.ts"
 import { ResultCaching } from "./ResultCaching.ts"
-import * as Resumption from "./Resumption.ts"
+import type { Trip } from "./RoundTrips.ts"
 import * as ServerLogs from "./ServerLogs.ts"
 import { ServerRequests } from "./ServerRequests.ts"
 import type { Session } from "./Session.ts"
@@ -55,139 +56,184 @@ import * as Watch from "./Watch.ts"
 
 const defaultClientInfo: Implementation.Implementation = { name: "mcp-effect", version: "0.1.0" }
 
-const isNonEmptyString = (value: unknown): boolean => typeof value === "string" && value !== ""
-
-/** Notifications that servers of later revisions are not sent, by whichever application still does. */
-const isRemoved = (method: string, revision: Revision.Facts): boolean =>
-  (method === "notifications/initialized" && !revision.handshake)
-  || (method === "notifications/roots/list_changed" && !revision.rootsListChanged)
-
-/** Makes a feature when it is first used: most clients use few of them, and each weighs something. */
-const lazily = <A>(make: () => A): () => A => {
-  let made: A | undefined
-  return () => made ??= make()
-}
-
 const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
-const problemWith = <R>(options: ClientOptions.ClientOptions<R>): string | undefined => {
-  const info = options.clientInfo
-  if (info !== undefined && !(isNonEmptyString(info.name) && isNonEmptyString(info.version))) {
-    return "clientInfo needs a name and a version that are not empty"
-  }
-  const protocol: string | undefined = options.protocol
-  if (protocol !== undefined && protocol !== "auto" && protocol !== "modern" && protocol !== "legacy") {
-    return "protocol must be \"auto\", \"modern\" or \"legacy\""
-  }
-  const output: string | undefined = options.outputValidation
-  if (output !== undefined && output !== "report" && output !== "strict") {
-    return "outputValidation must be \"report\" or \"strict\""
-  }
-  const standby: string | undefined = options.standbyStream
-  if (standby !== undefined && standby !== "auto" && standby !== "off" && standby !== "required") {
-    return "standbyStream must be \"auto\", \"off\" or \"required\""
-  }
-  const reissue: string | undefined = options.reissue
-  if (reissue !== undefined && reissue !== "always" && reissue !== "safe" && reissue !== "never") {
-    return "reissue must be \"always\", \"safe\" or \"never\""
-  }
-  if (options.keepAlive !== undefined && !(toMillis(options.keepAlive) > 0 && toMillis(options.keepAlive) < Infinity)) {
-    return "keepAlive must be longer than nothing, and end"
-  }
-  if (options.logLevel !== undefined && !Logging.isLoggingLevel(options.logLevel)) {
-    return `logLevel must be one of ${Logging.levels.join(", ")}`
-  }
-  for (const [id, settings] of Object.entries(options.extensions ?? {})) {
-    const problem = Metadata.extensionProblem(id, settings)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
+/** All options but the handlers, which `Interaction` has. */
+type Options = Omit<ClientOptions.ClientOptions, "handlers">
 
-export const make = Effect.fnUntraced(function*<R>(
-  transport: Transport.Transport["Service"],
-  options: ClientOptions.ClientOptions<R>
-): Effect.fn.Return<McpClient, McpError.McpError, Scope.Scope | R> {
-  const server = transport.target
-  const problem = transport.kind === "sse" && options.protocol === "modern"
-    ? "HTTP+SSE has no modern revision; leave protocol out, or use another transport"
-    : problemWith(options)
-  if (problem !== undefined) {
-    return yield* McpError.make(new McpError.InvalidRequest({ problem }), "unsent", { server })
-  }
-  const clock = yield* Clock.Clock
-  const caching = new ResultCaching(yield* ResultCache.ResultCache, transport.fingerprint, clock)
-  const context = yield* Effect.context<R>()
-  const interaction = yield* Interaction.make(options.handlers ?? {}, server, context)
-  const fork = Effect.runForkWith(context)
-  const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-  let logLevel = options.logLevel
+/**
+ * The parts of a client. Those that only some applications use are made when they are first used: most clients use few
+ * of them, and each weighs something.
+ */
+export class Client implements Settings {
+  readonly server: string
+  readonly now: () => number
+  readonly calls: Calls
+  readonly caching: ResultCaching
+  readonly standby: Standby
+  readonly interaction: Interaction.Interaction
+  readonly router: NotificationRouter
+  readonly notifications: Hot<Envelope.Notification>
+  readonly logs: Hot<Logging.LoggingMessageNotificationParams>
+  readonly diagnostics: Hot<Diagnostic.Diagnostic>
+  /** Set before the client is given to anybody; the link needs the client first. */
+  declare link: Link.Link
+  readonly idleMillis: number
+  readonly deadlineMillis: number
+  private readonly transport: Transport.Transport["Service"]
+  private readonly options: Options
+  private readonly fork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+  readonly scope: Scope.Closeable
+  private readonly serverRequests: ServerRequests
+  private readonly taskProgress = new TaskProgress()
+  private level: Logging.LoggingLevel | undefined
+  private isLoggingNoticed = false
+  /** What the server should still hear when the client closes; each bounds itself, and the link outlives them. */
+  private parting: Set<Fiber.Fiber<void>> | undefined = undefined
+  private openTools: Tools.Tools | undefined = undefined
+  private openTasks: Tasks.Tasks | undefined = undefined
+  private openPrompts: Prompts.Prompts | undefined = undefined
+  private openResources: Resources.Resources | undefined = undefined
+  private openSubscriptions: Subscriptions.Subscriptions | undefined = undefined
 
-  const diagnostics = new Hot<Diagnostic.Diagnostic>(() => {})
-  const onDiagnostic = (diagnostic: Diagnostic.Diagnostic): void => {
-    diagnostics.publish(diagnostic)
-    fork(Effect.annotateLogs(Effect.logWarning(Diagnostic.describe(diagnostic)), { "mcp.server": server }))
-  }
-  const onDrop = (stream: "notifications" | "logs") => (dropped: number): void => {
-    // The first loss is told at once, later ones at each power of ten.
-    if (Number.isInteger(Math.log10(dropped))) onDiagnostic({ _tag: "MessagesDropped", stream, dropped })
-  }
-  const notifications = new Hot<Envelope.Notification>(onDrop("notifications"))
-  const logs = new Hot<Logging.LoggingMessageNotificationParams>(onDrop("logs"))
-  // The first to be added runs last: whoever listens may live longer than the client, and hears of its end too.
-  yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      for (const hot of [notifications, logs, diagnostics]) hot.end()
+  constructor(
+    transport: Transport.Transport["Service"],
+    options: Options,
+    interaction: Interaction.Interaction,
+    cache: ResultCache.ResultCache | undefined,
+    clock: Clock.Clock,
+    context: Context.Context<never>,
+    scope: Scope.Closeable
+  ) {
+    this.server = transport.target
+    this.transport = transport
+    this.options = options
+    this.interaction = interaction
+    this.scope = scope
+    this.level = options.logLevel
+    this.idleMillis = toMillis(options.idleTimeout ?? ClientOptions.defaultIdleTimeout)
+    this.deadlineMillis = toMillis(options.deadline ?? ClientOptions.defaultDeadline)
+    this.fork = Effect.runForkWith(context)
+    this.now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+    this.caching = new ResultCaching(cache, transport.fingerprint, clock)
+    this.calls = new Calls(this)
+    this.diagnostics = new Hot(() => {})
+    this.notifications = new Hot((dropped) => this.onDrop("notifications", dropped))
+    this.logs = new Hot((dropped) => this.onDrop("logs", dropped))
+    this.serverRequests = new ServerRequests(clock, this.fork, interaction, () => this.serves)
+    this.router = new NotificationRouter(this)
+    this.router.onInvalidate((notification) => this.caching.onNotification(notification))
+    this.standby = new Standby({
+      mode: options.standbyStream ?? "auto",
+      // A server that may ask or say something needs a way to do so.
+      isNeeded: (session) =>
+        this.level !== undefined || Object.keys(interaction.capabilities(session.revision)).length > 0,
+      current: () => this.link.ready(),
+      onSessionLost: (session, isListening) => Effect.sync(() => this.link.retire(session, undefined, isListening)),
+      onGap: () => this.caching.onGap(),
+      fork: this.fork
     })
-  )
-  let isLoggingNoticed = false
-  const noticeLogging = (): void => {
-    if (isLoggingNoticed) return
-    isLoggingNoticed = true
-    fork(Deprecations.notice("logging"))
-  }
-  if (logLevel !== undefined) noticeLogging()
-  // Over plain HTTP a server cannot ask anything but with an answer of the modern era.
-  const serves = (): boolean => transport.kind !== "http"
-  const serverRequests = new ServerRequests(clock, fork, interaction, serves)
-  const taskProgress = new TaskProgress()
-
-  const router = new NotificationRouter({
-    publish: (notification) => {
-      notifications.publish(notification)
-      const message = Read.logMessage(notification)
-      if (message === undefined) return
-      noticeLogging()
-      logs.publish(message)
-      if (options.forwardLogs !== false) fork(ServerLogs.forward(server, message))
-    },
-    onUnowned: ({ method }) =>
-      fork(Effect.logDebug(`${server} sent ${PeerText.excerpt(method)} for a subscription that is not open`))
-  })
-  router.onInvalidate((notification) => caching.onNotification(notification))
-
-  const linkScope = yield* Scope.fork(yield* Effect.scope)
-  // What the server should still hear when the client closes; each bounds itself, and the link outlives them.
-  const parting = new Set<Fiber.Fiber<void>>()
-  yield* Effect.addFinalizer(() => Effect.suspend(() => Fiber.awaitAll(parting)))
-  const part = (effect: Effect.Effect<void>): void => {
-    const fiber = fork(effect)
-    parting.add(fiber)
-    fiber.addObserver(() => parting.delete(fiber))
   }
 
-  const standby = new Standby({
-    mode: options.standbyStream ?? "auto",
-    // A server that may ask or say something needs a way to do so.
-    isNeeded: (session) => logLevel !== undefined || Object.keys(interaction.capabilities(session.revision)).length > 0,
-    current: () => link.ready(),
-    onSessionLost: (session, isListening) => Effect.sync(() => link.retire(session, undefined, isListening)),
-    onGap: () => caching.onGap(),
-    fork
-  })
+  // ------------------------------------------------------------------------------------------------------------------
+  // What requests are made with
+  // ------------------------------------------------------------------------------------------------------------------
 
-  const link: Link.Link = yield* Scope.provide(
-    Link.make(transport, {
+  get requestMetadata(): Settings["requestMetadata"] {
+    return this.options.requestMetadata
+  }
+
+  get around(): ClientOptions.Around | undefined {
+    return this.options.around
+  }
+
+  get onInputRequiredWait(): Trip["onWait"] {
+    return this.options.onInputRequiredWait
+  }
+
+  get retry(): ClientOptions.Retry | undefined {
+    return this.options.retry
+  }
+
+  get reissue(): ClientOptions.Reissue {
+    return this.options.reissue ?? "always"
+  }
+
+  logLevel(): Logging.LoggingLevel | undefined {
+    return this.level
+  }
+
+  noticeLogging(): void {
+    if (this.isLoggingNoticed) return
+    this.isLoggingNoticed = true
+    this.fork(Deprecations.notice("logging"))
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------
+  // What the server says
+  // ------------------------------------------------------------------------------------------------------------------
+
+  readonly onDiagnostic = (diagnostic: Diagnostic.Diagnostic): void => {
+    this.diagnostics.publish(diagnostic)
+    this.fork(
+      Effect.annotateLogs(Effect.logWarning(Diagnostic.describe(diagnostic)), { "mcp.server": this.server })
+    )
+  }
+
+  publish(notification: Envelope.Notification): void {
+    this.notifications.publish(notification)
+    const message = Read.logMessage(notification)
+    if (message === undefined) return
+    this.noticeLogging()
+    this.logs.publish(message)
+    if (this.options.forwardLogs !== false) this.fork(ServerLogs.forward(this.server, message))
+  }
+
+  onUnowned({ method }: Envelope.Notification): void {
+    this.fork(Effect.logDebug(`${this.server} sent ${PeerText.excerpt(method)} for a subscription that is not open`))
+  }
+
+  private onDrop(stream: "notifications" | "logs", dropped: number): void {
+    // The first loss is told at once, later ones at each power of ten.
+    if (Number.isInteger(Math.log10(dropped))) this.onDiagnostic({ _tag: "MessagesDropped", stream, dropped })
+  }
+
+  private onServerRequest(
+    request: Envelope.Request,
+    requests: Requests,
+    revision: Revision.Facts | undefined,
+    origin: InFlight | undefined
+  ): void {
+    // Before the era is known only a legacy server asks anything; a modern one may not ask at all.
+    const answers = revision === undefined ? this.options.protocol !== "modern" : revision.serverRequests
+    if (answers) this.serverRequests.answer(request, requests, revision ?? Revision.latestLegacy, origin)
+    else {
+      this.onDiagnostic({
+        _tag: "UnexpectedMessage",
+        description: "The server sent a request, which its revision does not allow; it was not answered"
+      })
+    }
+  }
+
+  private onNotification(notification: Envelope.Notification, origin: InFlight | undefined): void {
+    this.serverRequests.onNotification(notification)
+    // It belongs to a request, and none that is open waits for it; a task may have come of it.
+    if (notification.method === "notifications/progress") this.taskProgress.onNotification(notification)
+    else this.router.route(notification, origin)
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------
+  // Connecting
+  // ------------------------------------------------------------------------------------------------------------------
+
+  /** Over plain HTTP a server cannot ask anything but with an answer of the modern era. */
+  private get serves(): boolean {
+    return this.transport.kind !== "http"
+  }
+
+  linkOptions(): Link.Options {
+    const { options } = this
+    return {
       protocol: options.protocol ?? "auto",
       probeTimeout: options.probeTimeout === undefined ? undefined : Duration.fromInputUnsafe(options.probeTimeout),
       connectTimeout: Duration.fromInputUnsafe(options.connectTimeout ?? ClientOptions.defaultConnectTimeout),
@@ -195,81 +241,55 @@ export const make = Effect.fnUntraced(function*<R>(
       keepAlive: options.keepAlive === undefined ? undefined : Duration.fromInputUnsafe(options.keepAlive),
       clientInfo: options.clientInfo ?? defaultClientInfo,
       sendClientInfo: options.sendClientInfo ?? true,
-      capabilities: (revision) => {
-        const extensions = options.extensions ?? {}
-        return {
-          ...(revision.serverRequests && !serves() ? undefined : interaction.capabilities(revision)),
-          ...(Object.keys(extensions).length === 0 ? undefined : { extensions })
-        }
-      },
-      onServerRequest: (request, requests, revision, origin) => {
-        // Before the era is known only a legacy server asks anything; a modern one may not ask at all.
-        const answers = revision === undefined ? options.protocol !== "modern" : revision.serverRequests
-        if (answers) serverRequests.answer(request, requests, revision ?? Revision.latestLegacy, origin)
-        else {
-          onDiagnostic({
-            _tag: "UnexpectedMessage",
-            description: "The server sent a request, which its revision does not allow; it was not answered"
-          })
-        }
-      },
-      onNotification: (notification, origin) => {
-        serverRequests.onNotification(notification)
-        // It belongs to a request, and none that is open waits for it; a task may have come of it.
-        if (notification.method === "notifications/progress") return taskProgress.onNotification(notification)
-        router.route(notification, origin)
-      },
-      onDiagnostic,
-      // A level asked for outlives the connection it was asked on.
-      prepare: (session) => {
-        caching.onSession(session)
-        return Effect.andThen(
-          Effect.andThen(
-            transport.kind === "sse" ? Deprecations.notice("http-sse") : Effect.void,
-            Effect.andThen(announceRoots(session), standby.prepare(session))
-          ),
-          logLevel !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
-            ? requestLogLevel(session, logLevel)
-            : Effect.void
-        )
-      }
-    }),
-    linkScope
-  )
+      capabilities: (revision) => this.capabilities(revision),
+      onServerRequest: (request, requests, revision, origin) =>
+        this.onServerRequest(request, requests, revision, origin),
+      onNotification: (notification, origin) => this.onNotification(notification, origin),
+      onDiagnostic: this.onDiagnostic,
+      prepare: (session) => this.prepare(session)
+    }
+  }
 
-  const calls = Calls.make({
-    server,
-    link,
-    now,
-    idleMillis: toMillis(options.idleTimeout ?? ClientOptions.defaultIdleTimeout),
-    deadlineMillis: toMillis(options.deadline ?? ClientOptions.defaultDeadline),
-    requestMetadata: options.requestMetadata,
-    logLevel: () => logLevel,
-    noticeLogging,
-    around: options.around,
-    interaction,
-    onInputRequiredWait: options.onInputRequiredWait,
-    retry: options.retry,
-    reissue: options.reissue ?? "always"
-  })
-  const run = calls.run
+  private capabilities(revision: Revision.Facts): Json.JsonObject {
+    const extensions = this.options.extensions ?? {}
+    return {
+      ...(revision.serverRequests && !this.serves ? undefined : this.interaction.capabilities(revision)),
+      ...(Object.keys(extensions).length === 0 ? undefined : { extensions })
+    }
+  }
+
+  private prepare(session: Session): Effect.Effect<unknown, McpError.McpError> {
+    this.caching.onSession(session)
+    return Effect.andThen(
+      Effect.andThen(
+        this.transport.kind === "sse" ? Deprecations.notice("http-sse") : Effect.void,
+        Effect.andThen(this.announceRoots(session), this.standby.prepare(session))
+      ),
+      // A level asked for outlives the connection it was asked on.
+      this.level !== undefined && session.revision.logLevel === "set-level" && session.declares(["logging"]) === true
+        ? this.requestLogLevel(session, this.level)
+        : Effect.void
+    )
+  }
 
   /** Tells the server of changes of the roots, for as long as the session lives. */
-  const announceRoots = (session: Session): Effect.Effect<unknown> =>
-    interaction.rootsChanges === undefined || !session.revision.rootsListChanged || !serves()
+  private announceRoots(session: Session): Effect.Effect<unknown> {
+    const { rootsChanges } = this.interaction
+    return rootsChanges === undefined || !session.revision.rootsListChanged || !this.serves
       ? Effect.void
       : Effect.forkIn(
-        Stream.runForEach(interaction.rootsChanges, () =>
+        Stream.runForEach(rootsChanges, () =>
           Effect.catch(
             session.requests.notify("notifications/roots/list_changed", undefined, session.revision),
-            (error) => Effect.logWarning(`${server} was not told of new roots: ${error.reason._tag}`)
+            (error) => Effect.logWarning(`${this.server} was not told of new roots: ${error.reason._tag}`)
           )),
         session.scope,
         { startImmediately: true }
       )
+  }
 
-  const requestLogLevel = (session: Session, level: Logging.LoggingLevel): Effect.Effect<void> =>
-    session.requests.request({
+  private requestLogLevel(session: Session, level: Logging.LoggingLevel): Effect.Effect<void> {
+    return session.requests.request({
       method: "logging/setLevel",
       params: { level },
       decode: () => Exit.void,
@@ -277,33 +297,60 @@ export const make = Effect.fnUntraced(function*<R>(
       deadlineAt: Infinity,
       deadlineMillis: Infinity
     }, session.agreement.terms).pipe(
-      Effect.catch((error) => Effect.logWarning(`${server} did not take the log level: ${error.reason._tag}`))
+      Effect.catch((error) => Effect.logWarning(`${this.server} did not take the log level: ${error.reason._tag}`))
     )
+  }
 
-  const declaresTasks = Object.hasOwn(options.extensions ?? {}, McpTask.extension)
-  const tasks = lazily(() =>
-    Tasks.make({
-      calls,
-      server,
-      now,
-      interaction,
-      part,
-      subscribeNotifications: notifications.subscribe,
-      session: link.current,
-      onDiagnostic,
-      declared: declaresTasks,
-      progress: taskProgress
+  /** Has servers log from this level on. */
+  setLogLevel(
+    level: Logging.LoggingLevel,
+    request: ClientOptions.RequestOptions | undefined
+  ): Effect.Effect<void, McpError.McpError> {
+    this.noticeLogging()
+    return Effect.flatMap(this.link.current, (session) => {
+      if (session.revision.logLevel === "request") {
+        this.level = level
+        return Effect.void
+      }
+      return Effect.andThen(
+        this.calls.run({ method: "logging/setLevel", params: { level }, decode: () => Exit.void }, request),
+        Effect.suspend(() => {
+          this.level = level
+          return this.standby.need(session)
+        })
+      )
     })
-  )
+  }
 
-  if (options.lazy !== true) yield* link.current
+  // ------------------------------------------------------------------------------------------------------------------
+  // Features
+  // ------------------------------------------------------------------------------------------------------------------
 
-  const tools = lazily(() =>
-    Tools.make(
-      calls,
-      caching,
-      server,
-      onDiagnostic,
+  private get declaresTasks(): boolean {
+    return Object.hasOwn(this.options.extensions ?? {}, McpTask.extension)
+  }
+
+  get tasks(): Tasks.Tasks {
+    return this.openTasks ??= Tasks.make({
+      calls: this.calls,
+      server: this.server,
+      now: this.now,
+      interaction: this.interaction,
+      part: this.part,
+      subscribeNotifications: this.notifications.subscribe,
+      session: this.link.current,
+      onDiagnostic: this.onDiagnostic,
+      declared: this.declaresTasks,
+      progress: this.taskProgress
+    })
+  }
+
+  get tools(): Tools.Tools {
+    return this.openTools ??= Tools.make(
+      this.calls,
+      this.caching,
+      this.server,
+      this.onDiagnostic,
       (readAnew) =>
         Effect.suspend(() => {
           const changed: Envelope.Notification = {
@@ -311,192 +358,142 @@ export const make = Effect.fnUntraced(function*<R>(
             method: "notifications/tools/list_changed",
             params: undefined
           }
-          router.invalidate(changed)
-          return Effect.ensuring(readAnew, Effect.sync(() => notifications.publish(changed)))
+          this.router.invalidate(changed)
+          return Effect.ensuring(readAnew, Effect.sync(() => this.notifications.publish(changed)))
         }),
-      tasks(),
-      declaresTasks,
-      options.outputValidation === "strict",
-      options.trustAnnotations === true
+      this.tasks,
+      this.declaresTasks,
+      this.options.outputValidation === "strict",
+      this.options.trustAnnotations === true
     )
-  )
-  let opened: Subscriptions.Subscriptions | undefined
-  const subscriptions = (): Subscriptions.Subscriptions =>
-    opened ??= Subscriptions.make({ server, calls, link, router, now, fork, onDiagnostic, declaresTasks })
-  yield* Effect.addFinalizer(() => opened?.closeAll ?? Effect.void)
-  // The stream comes second: what it brings finds its listener.
-  const listening = <A>(hot: Hot<A>) => Effect.tap(hot.subscribe, () => standby.listening)
-  const prompts = lazily(() => Prompts.make(calls, caching, onDiagnostic))
-  const resources = lazily(() => Resources.make(calls, caching, onDiagnostic))
-  const completions = lazily(() => Completions.make(calls))
+  }
 
-  const watch = <A>(method: string, list: Listing<A>, filter: Filter) =>
-    Watch.make({
+  get prompts(): Prompts.Prompts {
+    return this.openPrompts ??= Prompts.make(this.calls, this.caching, this.onDiagnostic)
+  }
+
+  get resources(): Resources.Resources {
+    return this.openResources ??= Resources.make(this.calls, this.caching, this.onDiagnostic)
+  }
+
+  get completions(): Pick<McpClient, "complete"> {
+    return Completions.make(this.calls)
+  }
+
+  get subscriptions(): Subscriptions.Subscriptions {
+    return this.openSubscriptions ??= Subscriptions.make({
+      server: this.server,
+      calls: this.calls,
+      link: this.link,
+      router: this.router,
+      now: this.now,
+      fork: this.fork,
+      onDiagnostic: this.onDiagnostic,
+      declaresTasks: this.declaresTasks
+    })
+  }
+
+  /** What a hot source gives from now on. The standby stream comes second: what it brings finds its listener. */
+  listening<A>(hot: Hot<A>): Effect.Effect<Stream.Stream<A>, never, Scope.Scope> {
+    return Effect.tap(hot.subscribe, () => this.standby.listening)
+  }
+
+  /** A list under watch. All who run this one stream share what is done for it. */
+  watch<A>(method: string, list: Listing<A>, filter: Filter): Stream.Stream<ReadonlyArray<A>, McpError.McpError> {
+    return Watch.make({
       method,
       list: list.anew,
-      caching,
-      link,
+      caching: this.caching,
+      link: this.link,
       listen: (onGap) =>
         Effect.flatMap(
-          link.current,
+          this.link.current,
           ({ revision }) =>
             revision.subscriptions === "listen"
-              ? ListChanges.listen(subscriptions().listen(filter), onGap)
-              : standby.listening
+              ? ListChanges.listen(this.subscriptions.listen(filter), onGap)
+              : this.standby.listening
         ),
-      fork,
-      scope: linkScope
+      fork: this.fork,
+      scope: this.scope
     })
-  const watchedTools = lazily(() => watch("tools/list", tools().list, { toolsListChanged: true }))
-  const watchedPrompts = lazily(() => watch("prompts/list", prompts().list, { promptsListChanged: true }))
-  const watchedResources = lazily(() => watch("resources/list", resources().resources, { resourcesListChanged: true }))
+  }
 
-  const watchResource = lazily(() =>
-    ResourceWatch.make({
-      server,
-      calls,
-      link,
-      router,
-      caching,
-      subscriptions: subscriptions(),
-      read: resources().readAnew,
-      standby: standby.listening,
-      fork,
-      part,
-      scope: linkScope
+  /** Gives resources under watch. All who run streams of it share what is done for a resource. */
+  watchResources(): McpClient["watchResource"] {
+    return ResourceWatch.make({
+      server: this.server,
+      calls: this.calls,
+      link: this.link,
+      router: this.router,
+      caching: this.caching,
+      subscriptions: this.subscriptions,
+      read: this.resources.readAnew,
+      standby: this.standby.listening,
+      fork: this.fork,
+      part: this.part,
+      scope: this.scope
     })
-  )
+  }
 
-  const infoOf = (kind: ResultCache.ListKind): Effect.Effect<ResultCache.CacheInfo | undefined> => {
+  cacheInfo(kind: ResultCache.ListKind): Effect.Effect<ResultCache.CacheInfo | undefined> {
     switch (kind) {
       case "tools":
-        return tools().list.info
+        return this.tools.list.info
       case "prompts":
-        return prompts().list.info
+        return this.prompts.list.info
       case "resources":
-        return resources().resources.info
+        return this.resources.resources.info
       case "resourceTemplates":
-        return resources().templates.info
+        return this.resources.templates.info
     }
   }
 
-  // Written out, since an object that is put together from others by spreading takes several times the memory; what is
-  // no function is made when it is asked for.
-  return {
-    listTools: (request) => tools().listTools(request),
-    toolPages: (request) => tools().toolPages(request),
-    callTool: (name, args, request) => tools().callTool(name, args, request),
-    call: (tool, args, request) => tools().call(tool, args, request),
-    callToolStream: (name, args, request) => tools().callToolStream(name, args, request),
-    callTools: (batch, request) => tools().callTools(batch, request),
-    startTool: (name, args, request) => tools().startTool(name, args, request),
-    task: (serialized) => tasks().restore(serialized),
-    listTasks: (request) => tasks().list(request),
-    listPrompts: (request) => prompts().listPrompts(request),
-    promptPages: (request) => prompts().promptPages(request),
-    getPrompt: (name, args, request) => prompts().getPrompt(name, args, request),
-    listResources: (request) => resources().listResources(request),
-    resourcePages: (request) => resources().resourcePages(request),
-    listResourceTemplates: (request) => resources().listResourceTemplates(request),
-    resourceTemplatePages: (request) => resources().resourceTemplatePages(request),
-    readResource: (uri, request) => resources().readResource(uri, request),
-    complete: (params, request) => completions().complete(params, request),
-    ping: (request) =>
-      run({
-        method: "ping",
-        methodFor: (revision) => revision.ping ? "ping" : "server/discover",
-        params: {},
-        decode: () => Exit.void
-      }, request),
-    setLogLevel: (level, request) => {
-      if (!Logging.isLoggingLevel(level)) {
-        return Effect.fail(McpError.make(
-          new McpError.InvalidRequest({ problem: `a log level is one of ${Logging.levels.join(", ")}` }),
-          "unsent",
-          { server, method: "logging/setLevel" }
-        ))
-      }
-      noticeLogging()
-      return Effect.flatMap(link.current, (session) => {
-        if (session.revision.logLevel === "request") {
-          logLevel = level
-          return Effect.void
-        }
-        return Effect.andThen(
-          run({ method: "logging/setLevel", params: { level }, decode: () => Exit.void }, request),
-          Effect.suspend(() => {
-            logLevel = level
-            return standby.need(session)
-          })
-        )
-      })
-    },
-    resume: (required, request) => Resumption.resume(calls, tools(), server, required, request),
-    request: (method, params, schema, request) => {
-      const decode = Schema.decodeUnknownExit(schema)
-      return run({
-        method,
-        params: params ?? {},
-        decode: (result) =>
-          Exit.mapError(decode(result), (error) => Decode.malformed(Decode.fromSchemaIssue(error.issue)))
-      }, request)
-    },
-    notify: (method, params) =>
-      Effect.flatMap(link.current, ({ agreement: { terms }, requests }) => {
-        if (isRemoved(method, terms.revision)) {
-          return Effect.logDebug(`${method} was not sent: revision ${terms.revision.version} does not have it`)
-        }
-        const split = RequestText.splitMetadata(params ?? {})
-        const meta = { ...RequestText.mergeMetadata(split.metadata), ...terms.metadata }
-        return requests.notify(
-          method,
-          Object.keys(meta).length === 0 ? params : { ...split.params, _meta: meta },
-          terms.revision
-        )
-      }),
-    cancel: (requestId, reason) => Effect.sync(() => calls.cancel(requestId, reason)),
-    listen: (filter, request) => subscriptions().listen(filter, request),
-    get watchTools() {
-      return watchedTools()
-    },
-    get watchPrompts() {
-      return watchedPrompts()
-    },
-    get watchResources() {
-      return watchedResources()
-    },
-    watchResource: (uri) => watchResource()(uri),
-    cacheInfo: (kept) => typeof kept === "string" ? infoOf(kept) : resources().readInfo(kept.uri),
-    get clearCache() {
-      return Effect.sync(() => caching.clear())
-    },
-    get server() {
-      return Effect.map(link.current, negotiated)
-    },
-    get state() {
-      return SubscriptionRef.changes(link.state)
-    },
-    get notifications() {
-      return Stream.unwrap(listening(notifications))
-    },
-    get subscribeNotifications() {
-      return listening(notifications)
-    },
-    get logs() {
-      return Stream.unwrap(listening(logs))
-    },
-    get diagnostics() {
-      return diagnostics.stream
-    }
-  }
-})
+  // ------------------------------------------------------------------------------------------------------------------
+  // Closing
+  // ------------------------------------------------------------------------------------------------------------------
 
-const negotiated = (session: Session): Negotiated => ({
-  revision: session.revision,
-  era: session.revision.era,
-  generation: session.generation,
-  capabilities: session.agreement.capabilities,
-  serverInfo: session.serverInfo,
-  instructions: session.agreement.instructions,
-  supportedVersions: session.agreement.supportedVersions
+  /** Runs something that nobody waits for, and that the server should still hear when the client closes. */
+  private readonly part = (effect: Effect.Effect<void>): void => {
+    const parting = this.parting ??= new Set()
+    const fiber = this.fork(effect)
+    parting.add(fiber)
+    fiber.addObserver(() => parting.delete(fiber))
+  }
+
+  close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    return (this.openSubscriptions?.closeAll ?? Effect.void).pipe(
+      Effect.ensuring(Scope.close(this.scope, exit)),
+      Effect.ensuring(Effect.suspend(() => Fiber.awaitAll(this.parting ?? []))),
+      // Whoever listens may live longer than the client, and hears of its end too.
+      Effect.ensuring(Effect.sync(() => {
+        for (const hot of [this.notifications, this.logs, this.diagnostics]) hot.end()
+      }))
+    )
+  }
+}
+
+export const make = Effect.fnUntraced(function*<R>(
+  transport: Transport.Transport["Service"],
+  options: ClientOptions.ClientOptions<R>
+): Effect.fn.Return<McpClient, McpError.McpError, Scope.Scope | R> {
+  const server = transport.target
+  const problem = InvalidOptions.problemWith(transport.kind, options)
+  if (problem !== undefined) {
+    return yield* McpError.make(new McpError.InvalidRequest({ problem }), "unsent", { server })
+  }
+  const context = yield* Effect.context<R>()
+  const client = new Client(
+    transport,
+    options,
+    yield* Interaction.make(options.handlers ?? {}, server, context),
+    yield* ResultCache.ResultCache,
+    yield* Clock.Clock,
+    context,
+    Scope.makeUnsafe()
+  )
+  yield* Effect.addFinalizer((exit) => client.close(exit))
+  client.link = yield* Scope.provide(Link.make(transport, client.linkOptions()), client.scope)
+  if (options.logLevel !== undefined) client.noticeLogging()
+  if (options.lazy !== true) yield* client.link.current
+  return Members.of(client)
 })
