@@ -10,12 +10,10 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Subscription } from "../Subscription.ts"
+import * as Backoff from "./Backoff.ts"
 
 /** How long the first list waits for the acknowledgment, so that no change is missed between the two. */
 const acknowledgmentMillis = 5_000
-
-const firstDelayMillis = 1_000
-const longestDelayMillis = 30_000
 
 /**
  * Listens until the scope closes. A subscription that its server ends is asked for again; `onGap` hears of each that came
@@ -40,8 +38,8 @@ export const listen = (
           Deferred.doneUnsafe(ready, Effect.void)
           return Effect.logDebug(`Changes of a list are not announced: ${ended.failure.reason._tag}`)
         }
-        const isProductive = Duration.toMillis(lasted) >= longestDelayMillis
-        const delay = isProductive ? firstDelayMillis : Math.min(firstDelayMillis * 2 ** failures, longestDelayMillis)
+        const isProductive = Duration.toMillis(lasted) >= Backoff.longestDelayMillis
+        const delay = Backoff.delayMillis(isProductive ? 0 : failures)
         return Effect.andThen(Effect.sleep(delay), keepOpen(isProductive ? 0 : failures + 1))
       })
     yield* Effect.forkScoped(keepOpen(0), { startImmediately: true })

@@ -13,12 +13,13 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { State } from "../Subscription.ts"
+import * as Backoff from "./Backoff.ts"
 import type { Calls } from "./Calls.ts"
 import type { Link } from "./Link.ts"
 import type { NotificationRouter } from "./NotificationRouter.ts"
 import { concerns, type ResultCaching } from "./ResultCaching.ts"
 import type { Session } from "./Session.ts"
-import { delayMillis, type Subscriptions } from "./Subscriptions.ts"
+import type { Subscriptions } from "./Subscriptions.ts"
 import * as Watch from "./Watch.ts"
 
 /** How long telling a server that nobody watches any more may take. */
@@ -172,7 +173,7 @@ export const make = (options: Options): (uri: string) => Stream.Stream<Contents,
           return Effect.void
         }
         return Effect.andThen(
-          Effect.sleep(delayMillis(failures)),
+          Effect.sleep(Backoff.delayMillis(failures)),
           keepOpen(Result.isSuccess(ended) ? 0 : failures + 1)
         )
       })

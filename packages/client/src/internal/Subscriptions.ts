@@ -15,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as McpTask from "../McpTask.ts"
 import { defaultAckTimeout, type Filter, type ListenOptions, type State, type Subscription } from "../Subscription.ts"
+import * as Backoff from "./Backoff.ts"
 import type { Calls } from "./Calls.ts"
 import type { Link } from "./Link.ts"
 import type { NotificationRouter, Subscriber } from "./NotificationRouter.ts"
@@ -22,9 +23,6 @@ import { Readers } from "./Readers.ts"
 import type { Session } from "./Session.ts"
 
 const method = "subscriptions/listen"
-
-const firstDelayMillis = 1_000
-const longestDelayMillis = 30_000
 
 /** Longer than this no server is left alone, whatever it asks for. */
 const longestAnnouncedMillis = 60_000
@@ -46,9 +44,6 @@ export interface Options {
   /** Whether the client declares the tasks extension. */
   readonly declaresTasks: boolean
 }
-
-/** How long to wait before the next request, after that many that were not acknowledged. */
-export const delayMillis = (failures: number): number => Math.min(firstDelayMillis * 2 ** failures, longestDelayMillis)
 
 // ====================================================================================================================
 // Filters
@@ -326,9 +321,9 @@ class Listening implements Subscriber {
   private delayAfter(session: Session, error: McpError.McpError): number {
     const failures = this.attempt?.isAcknowledged === true ? 0 : this.failures
     this.failures = failures + 1
-    if (session.http) return Math.max(delayMillis(failures), announcedMillis(error))
+    if (session.http) return Math.max(Backoff.delayMillis(failures), announcedMillis(error))
     // A process that ended is started again at once, and one that ends over and over before it can answer is not.
-    return failures === 0 && this.options.link.ready() !== session ? 0 : delayMillis(Math.max(failures - 1, 0))
+    return failures === 0 && this.options.link.ready() !== session ? 0 : Backoff.delayMillis(Math.max(failures - 1, 0))
   }
 
   // ------------------------------------------------------------------------------------------------------------------

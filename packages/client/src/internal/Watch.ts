@@ -17,6 +17,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Backoff from "./Backoff.ts"
 import type { Link } from "./Link.ts"
 import type { Listing } from "./Lists.ts"
 import type { ResultCaching } from "./ResultCaching.ts"
@@ -26,9 +27,6 @@ const gatheringMillis = 50
 
 /** How many lists in a row may be held back: the list of a server that never stops announcing is told, too. */
 const maxHeldBack = 3
-
-const firstDelayMillis = 1_000
-const longestDelayMillis = 30_000
 
 /** Whether a list that could not be had may be had later. A server that is left alone is given up, too. */
 const mayPass = ({ isRetryable, reason }: McpError.McpError): boolean =>
@@ -132,7 +130,7 @@ class Loop<A> {
         ))
         if (Result.isFailure(fetched)) {
           if (isFirst || !mayPass(fetched.failure)) return yield* fetched.failure
-          yield* Effect.sleep(Math.min(firstDelayMillis * 2 ** failures++, longestDelayMillis))
+          yield* Effect.sleep(Backoff.delayMillis(failures++))
           this.changed.openUnsafe()
           continue
         }
