@@ -231,3 +231,16 @@ export const codeOf = (
     ? refuse("the callback holds no code", record)
     : Result.succeed(Redacted.make(code))
 }
+
+/**
+ * Tells what a callback comes to: a code, a refusal that the authorization server itself has sent, or neither. See
+ * {@link codeOf}.
+ *
+ * @category decoding
+ * @since 0.1.0
+ */
+export const verdictOf = (record: Pending, parameters: URLSearchParams): "code" | "refused" | "invalid" =>
+  Result.match(codeOf(record, parameters), {
+    onSuccess: () => "code",
+    onFailure: ({ reason }) => reason._tag === "AuthorizationFailed" && reason.error !== undefined ? "refused" : "invalid"
+  })

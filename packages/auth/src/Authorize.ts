@@ -33,6 +33,11 @@ export interface Request {
    * waited for: it may come from a tab that was left open.
    */
   readonly accepts: (parameters: URLSearchParams) => boolean
+  /**
+   * What a callback that is accepted comes to, for the page that the person sees: a `code`; `refused` by the authorization
+   * server, whose words may then be shown; or `invalid`, such as one that another authorization server sent (RFC 9207).
+   */
+  readonly verdictOf: (parameters: URLSearchParams) => "code" | "refused" | "invalid"
 }
 
 /**

@@ -56,6 +56,9 @@ export interface Options extends AuthorizedClient.Options, Registration.Options 
 
 const defaultSignInTimeout = Duration.minutes(5)
 
+/** What a program that opens a URL can be given: on Windows a command line has at most 32,767 characters. */
+const maxUrlLength = 30_000
+
 const check = (options: Options): Effect.Effect<void, McpError.McpError> => {
   const { clientMetadataUrl, clients = [], server } = options
   if (server !== undefined && !URL.canParse(server)) return Effect.fail(Failure.invalid("server", "is no URL"))
@@ -85,7 +88,8 @@ const signIn = (
       redirectUri: receiver.redirectUri,
       server: attempt.server,
       issuer: record.issuer,
-      accepts: (parameters) => AuthorizationCode.answers(record, parameters)
+      accepts: (parameters) => AuthorizationCode.answers(record, parameters),
+      verdictOf: (parameters) => AuthorizationCode.verdictOf(record, parameters)
     }).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
@@ -129,6 +133,11 @@ const obtain = Effect.fnUntraced(function*(options: Options, receiver: Authorize
   })
   const record = yield* AuthorizationCode.pending(authorizationServer, client.clientId, redirectUri)
   const url = AuthorizationCode.requestUrl(endpoint, record, { scopes, resource, boundTo: proof.thumbprint })
+  if (url.href.length > maxUrlLength) {
+    return yield* Effect.fail(
+      Failure.failed("sign-in", `the URL of the sign-in would have more than ${maxUrlLength} characters`, { issuer })
+    )
+  }
   const timeout = Duration.fromInputUnsafe(options.signInTimeout ?? defaultSignInTimeout)
   const callback = yield* signIn(attempt, receiver, record, url, timeout)
   const code = yield* Effect.fromResult(AuthorizationCode.codeOf(record, callback))

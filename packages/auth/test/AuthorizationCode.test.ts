@@ -125,6 +125,24 @@ describe("AuthorizationCode.codeOf", () => {
     }
   })
 
+  verifiesPure(["OAZ-10", "OAZ-03"], "tells a refusal of the authorization server from what is no answer of it", () => {
+    const iss = encodeURIComponent(issuer)
+    const table = [
+      [`code=c&state=the-state&iss=${iss}`, "code"],
+      [`error=access_denied&state=the-state&iss=${iss}`, "refused"],
+      [`error=server_error&state=the-state&iss=${iss}`, "refused"],
+      ["error=access_denied&state=the-state&iss=https://evil.example", "invalid"],
+      ["error=access_denied&state=the-state", "invalid"],
+      [`error=access_denied&state=other&iss=${iss}`, "invalid"],
+      ["code=c&state=the-state&iss=https://evil.example", "invalid"],
+      [`state=the-state&iss=${iss}`, "invalid"]
+    ] as const
+    for (const [query, expected] of table) {
+      const verdict = AuthorizationCode.verdictOf({ ...record, issInResponse: true }, new URLSearchParams(query))
+      assert.strictEqual(verdict, expected, query)
+    }
+  })
+
   verifiesPure("OAZ-09", "takes no parameter twice", () => {
     for (
       const query of [

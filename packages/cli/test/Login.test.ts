@@ -161,7 +161,8 @@ describe("login", () => {
                 redirectUri: receiver.redirectUri,
                 server: new URL(url),
                 issuer: "https://auth.example",
-                accepts: (parameters) => parameters.get("state") === "s1"
+                accepts: (parameters) => parameters.get("state") === "s1",
+                verdictOf: () => "code"
               })
               answers.push(receiver.redirectUri, String(answer))
             })
@@ -186,7 +187,8 @@ describe("login", () => {
                 redirectUri: receiver.redirectUri,
                 server: new URL(url),
                 issuer: "https://auth.example",
-                accepts: () => true
+                accepts: () => true,
+                verdictOf: () => "code"
               }) ?? Effect.void
             ))
       })

@@ -91,10 +91,11 @@ export const make = (options: Options = {}): Authorize.Authorize["Service"] => {
       Effect.andThen(check(options), CallbackServer.make({ port, path })),
       ({ next, redirectUri }): Authorize.Receiver => ({
         redirectUri,
-        authorize: ({ accepts, url }) => {
+        authorize: (request) => {
+          const { url } = request
           const opened = onUrl === undefined ? open(url) : Effect.andThen(onUrl(url), Effect.ignore(open(url)))
           // The answer may come while the opener still runs.
-          return Effect.raceFirst(next(accepts), Effect.andThen(opened, Effect.never))
+          return Effect.raceFirst(next(request), Effect.andThen(opened, Effect.never))
         }
       })
     )

@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import * as http from "node:http"
 import * as os from "node:os"
 import * as path from "node:path"
+import { inspect } from "node:util"
 import * as BrowserAuthorize from "../src/BrowserAuthorize.ts"
 import * as Browser from "../src/internal/Browser.ts"
 
@@ -17,7 +18,9 @@ const requestOf = (redirectUri: string): Authorize.Request => ({
   redirectUri,
   server: new URL("https://mcp.example/mcp"),
   issuer: "https://auth.example",
-  accepts: (parameters) => parameters.get("state") === "s1"
+  accepts: (parameters) => parameters.get("state") === "s1",
+  verdictOf: (parameters) =>
+    parameters.get("iss") === "https://evil.example" ? "invalid" : parameters.has("error") ? "refused" : "code"
 })
 
 const receiverOf = (options: BrowserAuthorize.Options) =>
@@ -121,6 +124,22 @@ describe("BrowserAuthorize", () => {
         const parameters = yield* Fiber.join(answer)
         assert(parameters instanceof URLSearchParams)
         assert.strictEqual(parameters.get("error"), "access_denied")
+      }))
+  )
+
+  verifiesLive(
+    ["OAZ-10", "OAZ-12"],
+    "shows no word of another authorization server than the one that was asked, and calls nobody signed in by it",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        for (const rest of ["code=c", "error=access_denied&error_description=call-this-number"]) {
+          const { answer, redirectUri } = yield* signIn()
+          const page = yield* visit(`${redirectUri}?state=s1&iss=${encodeURIComponent("https://evil.example")}&${rest}`)
+          assert.strictEqual(page.status, 400)
+          assert.include(page.text, "Not signed in")
+          assert.notInclude(page.text, "call-this-number")
+          yield* Fiber.join(answer)
+        }
       }))
   )
 
@@ -243,12 +262,17 @@ describe("the browser", () => {
         process.env["PATH"] = folder
         const missing = yield* reasonOf(Browser.open(url, "linux"))
         assert(missing._tag === "AuthorizationFailed")
-        assert.include(missing.problem, "xdg-open did not start")
+        assert.include(missing.problem, "xdg-open did not start (ENOENT)")
+        assert.notInclude(inspect(missing, { depth: null, showHidden: true }), "state=s1")
         const opener = path.join(folder, "xdg-open")
         const seen = path.join(folder, "seen")
         fs.writeFileSync(opener, `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > '${seen}'\n`, { mode: 0o755 })
         yield* Browser.open(url, "linux")
         assert.strictEqual(fs.readFileSync(seen, "utf8"), `1\n${url.href}\n`)
+        // More than Linux takes as one argument.
+        const long = yield* reasonOf(Browser.open(new URL(`${url.href}&x=${"y".repeat(200_000)}`), "linux"))
+        assert(long._tag === "AuthorizationFailed")
+        assert.include(long.problem, "xdg-open did not start (E2BIG)")
         fs.writeFileSync(opener, "#!/bin/sh\nexit 3\n", { mode: 0o755 })
         const failed = yield* reasonOf(Browser.open(url, "linux"))
         assert(failed._tag === "AuthorizationFailed")

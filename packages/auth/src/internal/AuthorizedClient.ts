@@ -19,7 +19,7 @@ import * as TokenStore from "../TokenStore.ts"
 import * as UrlPolicy from "../UrlPolicy.ts"
 import * as AuthHttp from "./AuthHttp.ts"
 import { CurrentProof } from "./CurrentProof.ts"
-import { Flights } from "./Flights.ts"
+import * as Flights from "./Flights.ts"
 import type { Crypto, Grant } from "./Grant.ts"
 import * as Records from "./Records.ts"
 import { type Presented, ServerTokens } from "./ServerTokens.ts"
@@ -110,13 +110,12 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<HttpClient.HttpClient, never, HttpClient.HttpClient | Scope.Scope | Crypto> {
   const client = yield* HttpClient.HttpClient
   const context = yield* Effect.context<Crypto>()
-  const scope = yield* Effect.scope
   const policy = yield* UrlPolicy.UrlPolicy
   const proof = yield* CurrentProof
   const configured = Context.getOption(yield* Effect.context<never>(), TokenStore.TokenStore)
   const store = Option.isSome(configured) ? configured.value : yield* TokenStore.makeMemory
   const records = Records.make(store)
-  const flights = new Flights(scope, context)
+  const flights = yield* Flights.make(context)
   const servers = new Map<string, ServerTokens>()
   const fixed = options.server === undefined ? undefined : new URL(options.server)
   const timeoutMillis = Duration.toMillis(options.requestTimeout ?? defaultRequestTimeout)

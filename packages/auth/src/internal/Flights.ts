@@ -16,16 +16,30 @@ interface Flight {
   fiber: Fiber.Fiber<unknown, McpError.McpError> | undefined
 }
 
+// Longer than this no layer waits for an authorization server when it closes.
+const closingMillis = 5_000
+
+/** `context` is what the work runs with, whoever asks for it first. It ends with the scope. */
+export const make = <R>(context: Context.Context<R>): Effect.Effect<Flights<R>, never, Scope.Scope> =>
+  Effect.acquireRelease(Effect.sync(() => new Flights(context)), (flights) => flights.close)
+
 export class Flights<R> {
   private readonly flights = new Map<string, Flight>()
-  private readonly scope: Scope.Scope
+  private readonly fibers = new Set<Fiber.Fiber<unknown, McpError.McpError>>()
+  private isClosed = false
   private readonly context: Context.Context<R>
 
-  /** `context` is what the work runs with, whoever asks for it first. */
-  constructor(scope: Scope.Scope, context: Context.Context<R>) {
-    this.scope = scope
+  constructor(context: Context.Context<R>) {
     this.context = context
   }
+
+  /** Ends all work, and waits for what must not be left half done: a token that was issued is kept. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    this.isClosed = true
+    const fibers = [...this.fibers]
+    for (const fiber of fibers) fiber.interruptUnsafe()
+    return Effect.asVoid(Effect.timeoutOption(Fiber.awaitAll(fibers), closingMillis))
+  })
 
   /** Waits for the work under way for this key, or begins it. The same key must stand for the same type. */
   run<A>(key: string, work: Effect.Effect<A, McpError.McpError, R>): Effect.Effect<A, McpError.McpError> {
@@ -35,30 +49,35 @@ export class Flights<R> {
     })
   }
 
-  /** Ends the work under way for a key; those who wait for it fail with the error. */
-  end(key: string, error: McpError.McpError): void {
-    const flight = this.flights.get(key)
-    if (flight === undefined) return
-    this.flights.delete(key)
-    Deferred.doneUnsafe(flight.landed, Exit.fail(error))
-    flight.fiber?.interruptUnsafe()
+  /** Ends the work under way for the keys that begin like that; those who wait for it fail with the error. */
+  end(prefix: string, error: McpError.McpError): void {
+    for (const [key, flight] of this.flights) {
+      if (!key.startsWith(prefix)) continue
+      this.flights.delete(key)
+      Deferred.doneUnsafe(flight.landed, Exit.fail(error))
+      flight.fiber?.interruptUnsafe()
+    }
   }
 
   private begin<A>(key: string, work: Effect.Effect<A, McpError.McpError, R>): Flight {
     const flight: Flight = { landed: Deferred.makeUnsafe(), fiber: undefined }
+    if (this.isClosed) {
+      Deferred.doneUnsafe(flight.landed, Exit.fail(closed()))
+      return flight
+    }
     this.flights.set(key, flight)
     const fiber = Effect.runForkWith(this.context)(work)
     flight.fiber = fiber
+    this.fibers.add(fiber)
     fiber.addObserver((exit) => {
+      this.fibers.delete(fiber)
       if (this.flights.get(key) === flight) this.flights.delete(key)
       // Whoever waits was not interrupted: the layer was.
       const isEnded = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
-      Deferred.doneUnsafe(
-        flight.landed,
-        isEnded ? Exit.fail(Failure.failed("sign-in", "the authorization layer was closed")) : exit
-      )
+      Deferred.doneUnsafe(flight.landed, isEnded ? Exit.fail(closed()) : exit)
     })
-    Fiber.runIn(fiber, this.scope)
     return flight
   }
 }
+
+const closed = (): McpError.McpError => Failure.failed("sign-in", "the authorization layer was closed")

@@ -5,6 +5,7 @@ import type { McpError } from "@mcp-effect/protocol"
 import { Activity } from "@mcp-effect/protocol"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as Semaphore from "effect/Semaphore"
 import * as Discovery from "../Discovery.ts"
@@ -42,6 +43,10 @@ const refreshPauseMillis = 10_000
 const maxStepUps = 2
 // What a server wants is remembered, so that it cannot want ever more.
 const maxScopeSets = 64
+
+/** Has an effect run to its end, whoever is interrupted. What bounds its time still does, since it is a fiber of its own. */
+const whole = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.uninterruptible(Effect.flatMap(Effect.forkDetach(effect), Fiber.join))
 
 const isSame = (left: Redacted.Redacted | undefined, right: Redacted.Redacted | undefined): boolean =>
   left !== undefined && right !== undefined && Redacted.value(left) === Redacted.value(right)
@@ -108,7 +113,7 @@ export class ServerTokens {
       // Another process may have replaced it, which this one learns from the store alone.
       yield* this.reload
       const current = yield* this.current()
-      if (current !== undefined && !isSame(current, rejected) && !this.isBlocked) return current
+      if (current !== undefined && !isSame(current, rejected)) return current
       const discovered = yield* this.discover(challenge, rejected)
       return yield* this.renew(discovered, rejected, ProtectedResource.parameter(challenge, "scope"))
     }))
@@ -133,7 +138,7 @@ export class ServerTokens {
       if (current !== undefined) return current
       const discovered = yield* this.discover(challenge, undefined)
       return yield* this.flights.run(
-        `step-up ${this.key} ${discovered.authorizationServer.issuer} ${name}`,
+        `${this.stepUpKey(discovered.authorizationServer.issuer)}${name}`,
         this.window.withPermits(1)(Effect.gen({ self: this }, function*() {
           yield* this.reload
           const current = yield* better
@@ -194,12 +199,18 @@ export class ServerTokens {
       : undefined
   }
 
-  /** The token at hand, unless it has run out. */
+  /** The token at hand, unless it has run out or the server is to get none. */
   private current(): Effect.Effect<Presented | undefined, McpError.McpError> {
     return Effect.map(Clock.currentTimeMillis, (now) => {
-      const token = this.usable(this.known())
+      const token = this.isBlocked ? undefined : this.usable(this.known())
       return token === undefined || Lifetime.isExpired(token, now) ? undefined : token.accessToken
     })
+  }
+
+  /** Why nothing of an authorization server is for the server any more, if that is so. */
+  private problemWith(issuer: string): McpError.McpError | undefined {
+    if (this.record?.issuer !== issuer) return changed(issuer)
+    return this.isBlocked ? blocked(issuer) : undefined
   }
 
   // ------------------------------------------------------------------------------------------------------------------
@@ -241,6 +252,7 @@ export class ServerTokens {
       const before = this.record?.issuer
       if (before !== undefined && before !== issuer) {
         this.flights.end(this.signInKey(before), changed(before))
+        this.flights.end(this.stepUpKey(before), changed(before))
         this.refreshNotBefore = 0
       }
       if (before !== issuer) {
@@ -295,22 +307,49 @@ export class ServerTokens {
     const attempt = Effect.gen({ self: this }, function*() {
       const known = Records.authorizationOf(yield* this.reload, issuer)
       const token = this.usable(known)
-      if (known === undefined || token === undefined) return
+      if (known === undefined || token === undefined) return undefined
       // Somebody else was faster.
-      if (!isSame(token.accessToken, stale) && !Lifetime.isExpired(token, yield* Clock.currentTimeMillis)) return
+      if (!isSame(token.accessToken, stale) && !Lifetime.isExpired(token, yield* Clock.currentTimeMillis)) {
+        return undefined
+      }
       const means = this.refreshable(known, token)
-      if (means === undefined) return
+      return means === undefined ? undefined : yield* whole(this.exchange(issuer, known, token, means))
+    }).pipe(Effect.catch((error) => Effect.as(this.afterRefusedRefresh(issuer, stale, error), undefined)))
+
+    return this.flights.run(
+      `refresh ${this.key} ${issuer}`,
+      settings.store.withLock(this.key, attempt).pipe(
+        Effect.tapError(() => this.pauseRefresh),
+        Effect.flatMap((fresh) => {
+          if (this.record?.issuer !== issuer) return Effect.fail(changed(issuer))
+          // A token that runs out at once is good for the request that it was issued for.
+          return fresh === undefined || this.isBlocked ? this.current() : Effect.succeed(fresh)
+        })
+      )
+    )
+  }
+
+  /** Exchanges a refresh token and keeps what comes of it. */
+  private exchange(
+    issuer: string,
+    known: Records.Authorization,
+    token: Records.Token,
+    { client, refreshToken }: { readonly client: TokenEndpoint.Client; readonly refreshToken: Redacted.Redacted }
+  ): Effect.Effect<Presented | undefined, McpError.McpError, Crypto> {
+    return Effect.gen({ self: this }, function*() {
+      // Once the server has rotated the refresh token, a store that cannot be written would lose the sign-in.
+      yield* this.modify((record) => record)
       const issued = yield* TokenEndpoint.request(
         this.http,
         {
           authorizationServer: { ...known, tokenEndpointAuthMethods: known.tokenEndpointAuthMethods },
-          client: means.client,
-          proof: settings.proof
+          client,
+          proof: this.settings.proof
         },
-        { grant_type: "refresh_token", refresh_token: Redacted.value(means.refreshToken), resource: known.resource }
+        { grant_type: "refresh_token", refresh_token: Redacted.value(refreshToken), resource: known.resource }
       )
-      const next = yield* this.stored({ client: means.client, issued }, token)
-      yield* this.modify((record) => {
+      const next = yield* this.stored({ client, issued }, token)
+      const record = yield* this.modify((record) => {
         const now = Records.authorizationOf(record, issuer)
         // What came of an authorization server that is not the server's any more, or after another's, is not kept.
         return record.issuer === issuer && now !== undefined && isSame(now.token?.accessToken, token.accessToken)
@@ -320,18 +359,10 @@ export class ServerTokens {
             scopes: Scopes.union(now.scopes, Scopes.split(next.scope))
           }))
           : undefined
-      })
-    }).pipe(Effect.catch((error) => this.afterRefusedRefresh(issuer, stale, error)))
-
-    return this.flights.run(
-      `refresh ${this.key} ${issuer}`,
-      settings.store.withLock(this.key, attempt).pipe(
-        Effect.tapError(() => this.pauseRefresh),
-        Effect.andThen(
-          Effect.suspend(() => this.record?.issuer === issuer ? this.current() : Effect.fail(changed(issuer)))
-        )
-      )
-    )
+      }).pipe(Effect.retry({ times: 1 }))
+      const kept = Records.authorizationOf(record, issuer)?.token?.accessToken
+      return isSame(kept, next.accessToken) ? next.accessToken : undefined
+    })
   }
 
   /**
@@ -362,8 +393,13 @@ export class ServerTokens {
   // A new token
   // ------------------------------------------------------------------------------------------------------------------
 
+  // No key is the beginning of another: neither of the parts holds a space.
   private signInKey(issuer: string): string {
-    return `sign-in ${this.key} ${issuer}`
+    return `sign-in ${this.key} ${issuer} `
+  }
+
+  private stepUpKey(issuer: string): string {
+    return `step-up ${this.key} ${issuer} `
   }
 
   /** Gets a token that is not the rejected one: by refresh, else by the grant. */
@@ -407,10 +443,10 @@ export class ServerTokens {
       })
       const resource = settings.resource === "omit" ? undefined : settings.resource ?? discovered.resource
       const blank: Records.Authorization = { issuer, tokenEndpoint, tokenEndpointAuthMethods, resource, scopes: [] }
-      const ensureCurrent = Effect.flatMap(
-        this.reload,
-        (record) => record.issuer === issuer ? Effect.void : Effect.fail(changed(issuer))
-      )
+      const ensureCurrent = Effect.flatMap(this.reload, () => {
+        const problem = this.problemWith(issuer)
+        return problem === undefined ? Effect.void : Effect.fail(problem)
+      })
       const obtained = yield* settings.grant.obtain({
         http: this.http,
         server: this.server,
@@ -438,8 +474,9 @@ export class ServerTokens {
           token
         }))
       )
-      if (record.issuer !== issuer) return yield* Effect.fail(changed(issuer))
-      this.invalidGrant = undefined
+      if (record.issuer === issuer) this.invalidGrant = undefined
+      const refusal = this.problemWith(issuer)
+      if (refusal !== undefined) return yield* refusal
       return token.accessToken
     })
   }
@@ -461,6 +498,9 @@ export class ServerTokens {
     }))
   }
 }
+
+const blocked = (issuer: string): McpError.McpError =>
+  Failure.failed("sign-in", "the server has meanwhile named what cannot be accepted, and gets no token", { issuer })
 
 const changed = (issuer: string): McpError.McpError =>
   Failure.failed("sign-in", "the server has meanwhile named another authorization server; try again", { issuer })

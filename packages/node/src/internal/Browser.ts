@@ -3,7 +3,8 @@
  */
 import { McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
-import { spawn } from "node:child_process"
+import * as Result from "effect/Result"
+import { type ChildProcess, spawn } from "node:child_process"
 
 /** The program that opens a URL, and what it is given. No shell is between: a URL holds what shells obey. */
 export const commandFor = (platform: NodeJS.Platform, url: string): readonly [string, ...ReadonlyArray<string>] => {
@@ -20,11 +21,21 @@ export const commandFor = (platform: NodeJS.Platform, url: string): readonly [st
 // An opener that finds no browser ends at once; one that has become the browser stays.
 const patienceMillis = 2_000
 
-const failure = (problem: string, cause?: unknown): McpError.McpError =>
-  McpError.make(
-    new McpError.AuthorizationFailed({ stage: "sign-in", problem, ...(cause === undefined ? undefined : { cause }) }),
-    "unsent"
-  )
+const failure = (problem: string): McpError.McpError =>
+  McpError.make(new McpError.AuthorizationFailed({ stage: "sign-in", problem }), "unsent")
+
+// The error itself is not told: it holds the arguments of the program, and so the URL with its state.
+const notStarted = (command: string, error: unknown): McpError.McpError => {
+  const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : ""
+  return failure(`no browser could be opened: ${command} did not start${code}`)
+}
+
+const start = (command: string, args: ReadonlyArray<string>): Result.Result<ChildProcess, McpError.McpError> =>
+  Result.try({
+    // A URL may be longer than an argument can be, which is thrown.
+    try: () => spawn(command, args, { detached: true, stdio: "ignore", shell: false }),
+    catch: (error) => notStarted(command, error)
+  })
 
 /** Opens an http(s) URL, and nothing else: other schemes start programs. The browser outlives this process. */
 export const open = (
@@ -36,13 +47,15 @@ export const open = (
   }
   const [command, ...args] = commandFor(platform, url.href)
   return Effect.callback<void, McpError.McpError>((resume) => {
-    const child = spawn(command, args, { detached: true, stdio: "ignore", shell: false })
+    const started = start(command, args)
+    if (Result.isFailure(started)) return resume(Effect.fail(started.failure))
+    const child = started.success
     child.unref()
     const timer = setTimeout(() => resume(Effect.void), patienceMillis)
     timer.unref()
-    child.once("error", (cause) => {
+    child.once("error", (error) => {
       clearTimeout(timer)
-      resume(Effect.fail(failure(`no browser could be opened: ${command} did not start`, cause)))
+      resume(Effect.fail(notStarted(command, error)))
     })
     child.once("exit", (code) => {
       clearTimeout(timer)

@@ -32,7 +32,7 @@ ${paragraphs.map((paragraph) => `<p>${escape(paragraph)}</p>`).join("\n")}
 </html>
 `
 
-/** The answer came; what it is worth is for the application to find out. */
+/** The answer holds a code. */
 export const received = page("Signed in", "You can close this window and go back to the application.")
 
 // Longer texts are no message for a person.
@@ -47,6 +47,12 @@ export const refused = (parameters: URLSearchParams): string => {
     ...(words === "" ? [] : [`It says: ${words.slice(0, maxWords)}`])
   )
 }
+
+/** The answer is not one of the authorization server that was asked, or holds nothing; its words are not shown. */
+export const invalid = page(
+  "Not signed in",
+  "This answer cannot be used. Close this window, go back to the application, and try again."
+)
 
 /** The answer belongs to another attempt, such as one from a tab that was left open. */
 export const unexpected = page(

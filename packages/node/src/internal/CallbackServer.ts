@@ -1,6 +1,7 @@
 /**
  * The server on loopback that the browser is sent back to after a sign-in (RFC 8252 section 7.3).
  */
+import type { Authorize } from "@mcp-effect/auth"
 import { McpError } from "@mcp-effect/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -17,13 +18,26 @@ export interface Options {
 
 export interface CallbackServer {
   readonly redirectUri: string
-  /** Waits for a callback that `accepts` takes; others are turned away with a page that says so. */
-  readonly next: (accepts: (parameters: URLSearchParams) => boolean) => Effect.Effect<URLSearchParams>
+  /** Waits for a callback that the request accepts; others are turned away with a page that says so. */
+  readonly next: (request: Request) => Effect.Effect<URLSearchParams>
 }
 
+type Request = Pick<Authorize.Request, "accepts" | "verdictOf">
+
 interface Waiter {
-  readonly accepts: (parameters: URLSearchParams) => boolean
+  readonly request: Request
   readonly onAnswer: (parameters: URLSearchParams) => void
+}
+
+const pageOf = (verdict: ReturnType<Request["verdictOf"]>, parameters: URLSearchParams): string => {
+  switch (verdict) {
+    case "code":
+      return CallbackPage.received
+    case "refused":
+      return CallbackPage.refused(parameters)
+    case "invalid":
+      return CallbackPage.invalid
+  }
 }
 
 // Only this machine reaches it, whatever its interfaces are.
@@ -88,25 +102,21 @@ export const make = Effect.fnUntraced(function*(
     if (request.method !== "GET") return answer(response, 405, CallbackPage.notFound)
     const parameters = url.searchParams
     for (const waiter of waiting) {
-      if (!waiter.accepts(parameters)) continue
+      if (!waiter.request.accepts(parameters)) continue
       waiting.delete(waiter)
       // The page is shown first: whoever waits may close the server.
       response.once("close", () => waiter.onAnswer(parameters))
-      const isRefused = parameters.has("error")
-      return answer(
-        response,
-        isRefused ? 400 : 200,
-        isRefused ? CallbackPage.refused(parameters) : CallbackPage.received
-      )
+      const verdict = waiter.request.verdictOf(parameters)
+      return answer(response, verdict === "code" ? 200 : 400, pageOf(verdict, parameters))
     }
     answer(response, 400, CallbackPage.unexpected)
   })
 
   return {
     redirectUri: origin + options.path,
-    next: (accepts) =>
+    next: (request) =>
       Effect.callback<URLSearchParams>((resume) => {
-        const waiter: Waiter = { accepts, onAnswer: (parameters) => resume(Effect.succeed(parameters)) }
+        const waiter: Waiter = { request, onAnswer: (parameters) => resume(Effect.succeed(parameters)) }
         waiting.add(waiter)
         return Effect.sync(() => waiting.delete(waiter))
       })
