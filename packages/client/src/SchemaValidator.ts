@@ -11,10 +11,10 @@
  * - A schema may have 2,000 schemas in it, 64 levels of them, and 8,000 members and items in all. One check may apply
  *   schemas 100,000 times, follow 32 references in a row, and take one second; a value may have 256 levels. What hits a
  *   bound is not valid.
- * - Regular expressions are those of ECMA-262, of at most 10,000 characters. They are matched by an automaton whose time
- *   is linear in the text, lookaround included; back-references, and counted repetitions of a size that would be too
- *   large written out, by a matcher that stops at the end of the time for the check. This needs no worker and is the same
- *   on every runtime.
+ * - Regular expressions are those of ECMA-262, of at most 10,000 characters each and 50,000 in all. They are matched by
+ *   an automaton whose time is linear in the text, lookaround included; back-references, and counted repetitions of a
+ *   size that would be too large written out, by a matcher that stops at the end of the time for the check. This needs no
+ *   worker and is the same on every runtime.
  *
  * What applies the schemas, json-schema-library among it, is loaded at the first check.
  *

@@ -239,7 +239,14 @@ describe("A form", () => {
     [{ type: "string" }, ["", "x"], [1, true, ["x"]]],
     [{ type: "string", minLength: 2, maxLength: 3 }, ["ab", "abc", "😀😀"], ["a", "abcd", "😀"]],
     [{ type: "string", format: "email" }, ["a@b.example"], ["a", "a@", "@b", "a b@c.example", "a@b@c"]],
-    [{ type: "string", format: "uri" }, ["https://a.example/x?y", "urn:isbn:0451450523"], ["/x", "a", "//a.example"]],
+    [{ type: "string", format: "uri" }, ["https://a.example/x?y", "urn:isbn:0451450523"], [
+      "/x",
+      "a",
+      "//a.example",
+      "https://a.example/x y",
+      "https://a.example/\nx",
+      "https://ä.example/"
+    ]],
     [{ type: "string", format: "date" }, ["2024-02-29", "1999-12-31"], ["2023-02-29", "2024-2-9", "2024-13-01", "x"]],
     [
       { type: "string", format: "date-time" },

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
-import { Diagnostic } from "@mcp-effect/protocol"
-import { Effect, Fiber } from "effect"
+import { Diagnostic, McpError } from "@mcp-effect/protocol"
+import { Effect, Exit, Fiber, Option, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 import * as CapturedLogs from "./CapturedLogs.ts"
 import * as Scripted from "./ScriptedTransport.ts"
@@ -270,6 +270,50 @@ describe("-32020", () => {
       const { reason } = yield* Effect.flip(Fiber.join(fiber))
       assert.isTrue(reason._tag === "RequestTimeout" && reason.kind === "deadline" && reason.millis === 5_000)
     }))
+
+  verifies(
+    ["HDR-17", "RTY-11"],
+    "is mended once in a call that a schedule repeats, at once and beside what the schedule allows",
+    () =>
+      Effect.gen(function*() {
+        const busy: Scripted.Handler = ({ fail }) => fail(new McpError.HttpStatus({ status: 503 }), "refused")
+        const retry = Schedule.spaced("10 seconds").pipe(Schedule.upTo({ times: 2 }))
+        const cases = [
+          { attempts: [busy, mismatch, done], sends: [0, 10_000, 10_000], lists: 2, outcome: "success" },
+          { attempts: [mismatch, busy, done], sends: [0, 0, 10_000], lists: 2, outcome: "success" },
+          { attempts: [busy, mismatch, busy, done], sends: [0, 10_000, 10_000, 20_000], lists: 2, outcome: "success" },
+          { attempts: [mismatch, busy, mismatch], sends: [0, 0, 10_000], lists: 2, outcome: "HeaderMismatch" },
+          { attempts: [mismatch, busy, busy, busy], sends: [0, 0, 10_000, 20_000], lists: 2, outcome: "HttpStatus" }
+        ]
+        for (const { attempts, lists, outcome, sends } of cases) {
+          const server = yield* Scripted.modern({
+            "tools/list": inTurn(tools(toolWith(annotated("Old"))), tools(toolWith(annotated("New")))),
+            "tools/call": inTurn(...attempts)
+          }, http)
+          const client = yield* connect(server, { retry: undefined })
+          yield* client.listTools()
+          const fiber = yield* Effect.forkScoped(client.callTool("query", { value: "eu" }, { retry }), {
+            startImmediately: true
+          })
+          const times: Array<number> = []
+          for (let millis = 0; millis <= 60_000; millis += 1_000) {
+            yield* Scripted.settled
+            while (times.length < server.sentOf("tools/call").length) times.push(millis)
+            if (fiber.pollUnsafe() !== undefined) break
+            yield* TestClock.adjust(1_000)
+          }
+          const exit = yield* Fiber.await(fiber)
+          assert.strictEqual(Option.getOrUndefined(Exit.findErrorOption(exit))?.reason._tag ?? "success", outcome)
+          assert.deepStrictEqual(times, sends)
+          assert.strictEqual(server.sentOf("tools/list").length, lists)
+          const mended = attempts.indexOf(mismatch)
+          assert.deepStrictEqual<unknown>(
+            yield* headersOf(server),
+            attempts.map((_, at) => at > mended ? { New: "eu" } : { Old: "eu" })
+          )
+        }
+      })
+  )
 
   verifies("HDR-17", "in answer to any other method is the error it is", () =>
     Effect.gen(function*() {

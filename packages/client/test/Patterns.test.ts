@@ -6,7 +6,7 @@ import { Allowance } from "../src/internal/PatternAutomaton.ts"
 import * as PatternBacktracker from "../src/internal/PatternBacktracker.ts"
 import * as PatternSyntax from "../src/internal/PatternSyntax.ts"
 
-const make = (source: string, instructions = 50_000) => Pattern.make(source, new Allowance(instructions))
+const make = (source: string, instructions = 50_000) => Pattern.make(source, new Allowance(instructions, 50_000))
 
 const compile = (source: string, instructions?: number): Pattern.Pattern => {
   const pattern = make(source, instructions)
@@ -179,7 +179,7 @@ describe("Patterns", () => {
   )
 
   verifiesPure("SCH-21", "keep neither their expressions nor their texts from growing without a bound", () => {
-    const allowance = new Allowance(1_000)
+    const allowance = new Allowance(1_000, 50_000)
     for (let i = 0; i < 100; i++) Pattern.make(`^a{${i},500}$`, allowance)
     assert.isAtMost(allowance.used, 1_000)
     // Empty repetitions are written out once, however often they are asked for.

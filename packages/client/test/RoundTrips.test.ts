@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { verifies } from "@mcp-effect/conformance/Verifies"
 import { type Json, McpError, Revision } from "@mcp-effect/protocol"
-import { Effect, Fiber, Schema } from "effect"
+import { Effect, Exit, Fiber, Option, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { ClientOptions, InputRequiredWait } from "../src/ClientOptions.ts"
 import type { McpHandlers } from "../src/McpHandlers.ts"
@@ -950,6 +950,134 @@ describe("-32042 of 2025-11-25", () => {
         const { client } = yield* scripted("tools/call", [required(visit("a"))], { handlers })
         assert.strictEqual((yield* Effect.flip(client.callTool("work"))).reason._tag, "ServerError")
         assert.isEmpty(visited)
+      })
+  )
+})
+
+describe("A schedule of retries", () => {
+  const state = "{ \"a\": 1.0 } "
+  const asks = answer(inputRequired({ q: form("Ada") }, state))
+  const busy: Scripted.Handler = ({ fail }) => fail(new McpError.HttpStatus({ status: 503 }), "refused")
+  const later = Schedule.spaced("10 seconds").pipe(Schedule.upTo({ times: 1 }))
+  const given = { q: { action: "accept", content: { name: "Ada" } } }
+
+  const counting = () => {
+    let asked = 0
+    const handlers: McpHandlers = {
+      elicitation: {
+        form: ({ message }) => Effect.sync(() => (asked++, { action: "accept" as const, content: { name: message } }))
+      }
+    }
+    return { asked: () => asked, handlers }
+  }
+
+  verifies(
+    ["MRT-11", "MRT-03", "RTY-01"],
+    "by default repeats what only asks in every round, with its answers and state, and no call",
+    () =>
+      Effect.gen(function*() {
+        for (const { method, params, result, run } of operations) {
+          const { asked, handlers } = counting()
+          const { client, sends } = yield* scripted(method, [busy, asks, busy, busy, answer(result)], { handlers })
+          const times: Array<number> = []
+          const fiber = yield* Asking.start(run(client))
+          for (let millis = 0; millis <= 5_000; millis += 10) {
+            yield* Scripted.settled
+            while (times.length < sends().length) times.push(millis)
+            if (fiber.pollUnsafe() !== undefined) break
+            yield* TestClock.adjust(10)
+          }
+          const exit = yield* Fiber.await(fiber)
+          if (method === "tools/call") {
+            assert.strictEqual(Option.getOrUndefined(Exit.findErrorOption(exit))?.reason._tag, "HttpStatus")
+            assert.deepStrictEqual([times, asked()], [[0], 0])
+            continue
+          }
+          assert.isTrue(Exit.isSuccess(exit), method)
+          const answered = { ...params, inputResponses: given, requestState: state }
+          assert.deepStrictEqual(sends().map(({ content }) => content), [params, params, answered, answered, answered])
+          assert.strictEqual(new Set(sends().map(({ id }) => id)).size, 5)
+          assert.strictEqual(asked(), 1)
+          // A round begins at once, and the schedule with it: 200 ms and 400 ms, within 20 % of jitter.
+          const [, second = 0, third = 0, fourth = 0, fifth = 0] = times
+          assert.strictEqual(third, second)
+          for (const [waited, delay] of [[second, 200], [fourth - third, 200], [fifth - fourth, 400]] as const) {
+            assert.isAtLeast(waited, delay * 0.8 - 10, method)
+            assert.isAtMost(waited, delay * 1.2 + 10, method)
+          }
+        }
+      })
+  )
+
+  verifies(
+    ["MRT-11", "RTY-04", "RTY-06"],
+    "does not take what a server was told to another session or connection",
+    () =>
+      Effect.gen(function*() {
+        for (const { method, result, run } of operations) {
+          const expired: Scripted.Handler = ({ fail }) => fail(new McpError.SessionExpired({ status: 404 }), "refused")
+          const { asked, handlers } = counting()
+          const http = yield* scripted(method, [asks, expired, answer(result)], { handlers }, "streamable-http")
+          const error = yield* Effect.flip(run(http.client, { retry: later }))
+          assert.deepStrictEqual([error.reason._tag, error.delivery], ["SessionExpired", "refused"], method)
+          assert.deepStrictEqual([http.sends().length, asked()], [2, 1], method)
+          // The next request has nothing of it.
+          yield* run(http.client)
+          assert.notProperty(http.sends()[2]?.content, "requestState")
+
+          let server: Scripted.Server | undefined
+          const leaving: McpHandlers = {
+            elicitation: {
+              form: () =>
+                Effect.sync(() => {
+                  server?.links[0]?.exit(1)
+                  return { action: "decline" as const }
+                })
+            }
+          }
+          const stdio = yield* scripted(method, [asks, answer(result)], { handlers: leaving }, "stdio")
+          server = stdio.server
+          const closed = yield* Effect.flip(run(stdio.client, { retry: later }))
+          assert.deepStrictEqual([closed.reason._tag, closed.delivery], ["ConnectionClosed", "unsent"], method)
+          assert.strictEqual(stdio.sends().length, 1, method)
+        }
+      })
+  )
+
+  verifies(
+    ["RTY-11", "MRT-13", "ELI-03"],
+    "does not repeat what a handler for pages has failed at, whose text no server hears",
+    () =>
+      Effect.gen(function*() {
+        let asked = 0
+        const handlers: McpHandlers = {
+          elicitation: { url: () => Effect.suspend(() => (asked++, Effect.fail("the secret"))) }
+        }
+        const silent = (server: Scripted.Server) => assert.notInclude(JSON.stringify(server.sent), "secret")
+        const modern = yield* scripted("tools/call", [busy, answer(inputRequired({ p: page }, state))], { handlers })
+        const call = yield* Asking.start(modern.client.callTool("work", {}, { retry: later }))
+        yield* Scripted.settled
+        yield* TestClock.adjust("10 seconds")
+        const { problem, requestState } = inputRequiredOf(yield* Effect.flip(Fiber.join(call)))
+        assert.deepStrictEqual([problem, requestState, asked], ["handler-failed", state, 1])
+        assert.strictEqual(modern.sends().length, 2)
+        silent(modern.server)
+
+        const required: Scripted.Handler = ({ error }) =>
+          error(-32042, "Visit it", {
+            elicitations: [{ mode: "url", message: "Pay", url: "https://pay.example", elicitationId: "e" }]
+          })
+        const server = yield* Scripted.legacy({ "tools/call": inTurn(busy, required) }, { kind: "streamable-http" })
+        const client = yield* Asking.connectQuietly(server, { handlers })
+        const legacy = yield* Asking.start(client.callTool("work", {}, { retry: later }))
+        yield* Scripted.settled
+        yield* TestClock.adjust("10 seconds")
+        const { reason } = yield* Effect.flip(Fiber.join(legacy))
+        assert.isTrue(reason._tag === "ServerError" && reason.code === -32042)
+        assert.deepStrictEqual([server.sentOf("tools/call").length, asked], [2, 2])
+        silent(server)
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(server.sentOf("tools/call").length, 2)
       })
   )
 })

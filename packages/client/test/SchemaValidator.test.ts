@@ -369,6 +369,21 @@ describe("SchemaValidator", () => {
       assert.strictEqual((yield* issues({ items: false, prefixItems: [{}] }, range(2)))[0]?.path, "")
     }))
 
+  verifies(
+    ["SCH-33", "SEC-10"],
+    "refuses patterns that are too long in all, since reading them takes time too",
+    () =>
+      Effect.gen(function*() {
+        const ofLength = (length: number, name: string) => ({ pattern: `${name}${"a".repeat(length - 1)}` })
+        const most = ["b", "c", "d", "e", "f"].map((name) => ofLength(10_000, name))
+        assert.isNotEmpty(yield* issues({ allOf: most }, ""))
+        // One that stands in several places is read once.
+        assert.isNotEmpty(yield* issues({ allOf: [...most, ...most] }, ""))
+        assert.strictEqual(yield* faultOf({ allOf: [...most, ofLength(1, "g")] }), "pattern /allOf/5/pattern")
+        assert.strictEqual(yield* faultOf({ allOf: most, patternProperties: { g: {} } }), "pattern /patternProperties")
+      })
+  )
+
   verifies("SCH-33", "tells of 100 problems at most", () =>
     Effect.gen(function*() {
       const schema = { items: { type: "null" } }

@@ -1,8 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import * as OfficialSchema from "@mcp-effect/conformance/OfficialSchema"
 import { verifies, verifiesPure } from "@mcp-effect/conformance/Verifies"
-import type { Json, McpError } from "@mcp-effect/protocol"
-import { Effect, Fiber, Stream } from "effect"
+import { type Json, McpError } from "@mcp-effect/protocol"
+import { Effect, Fiber, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import type { McpHandlers } from "../src/McpHandlers.ts"
 import * as Asking from "./Asking.ts"
@@ -180,7 +180,7 @@ describe("callTool on a server that answers with a task", () => {
   )
 
   verifies(
-    ["TMO-03", "TAS-34", "TAS-27"],
+    ["TMO-03", "TAS-34", "TAS-27", "TAS-28"],
     "cancels it with tasks/cancel when it is interrupted, and does not wait for that",
     () =>
       Effect.gen(function*() {
@@ -190,9 +190,16 @@ describe("callTool on a server that answers with a task", () => {
           yield* pass(1_500)
           yield* Fiber.interrupt(fiber)
           yield* server.until(() => server.sentOf("tasks/cancel").length === 1)
-          assert.notInclude(server.methods(), "notifications/cancelled")
+          const id = server.sentOf("tasks/cancel")[0]?.id
+          const givenUp = () =>
+            kind === "stdio"
+              ? server.sentOf("notifications/cancelled").map(({ content }) => content["requestId"])
+              : server.streamsClosed.filter((closed) => closed === id)
+          yield* pass(999)
+          assert.deepStrictEqual(givenUp(), [])
           // Nobody is there to hear it: it is given a second.
-          yield* pass(1_000)
+          yield* pass(1)
+          assert.deepStrictEqual(givenUp(), [id])
           assert.strictEqual(server.sentOf("tasks/cancel").length, 1)
         }
       })
@@ -208,6 +215,27 @@ describe("callTool on a server that answers with a task", () => {
         assert.strictEqual(Asking.problemOf(error), "unhandled")
         yield* Scripted.settled
         assert.deepStrictEqual(requests(server), ["tasks/get", "tasks/cancel"])
+      })
+  )
+
+  verifies(
+    "TAS-34",
+    "cancels it where its state cannot be had, but not where a handle is left to take it up",
+    () =>
+      Effect.gen(function*() {
+        const refused: Scripted.Handler = ({ fail }) => fail(new McpError.HttpStatus({ status: 400 }), "refused")
+        for (
+          const get of [refused, answer(state("working", { status: 7 })), answer(state("working", { ttlMs: "x" }))]
+        ) {
+          const { client, server } = yield* modern({ get: [get] })
+          yield* Effect.flip(client.callTool("long"))
+          yield* Scripted.settled
+          assert.deepStrictEqual(requests(server), ["tasks/get", "tasks/cancel"])
+          const task = yield* client.startTool("long")
+          yield* Effect.flip(task.await())
+          yield* Scripted.settled
+          assert.deepStrictEqual(requests(server), ["tasks/get", "tasks/cancel", "tasks/get"])
+        }
       })
   )
 })
@@ -382,6 +410,63 @@ describe("A poll", () => {
         const { reason } = yield* Effect.flip(Fiber.join(fiber))
         assert.isTrue(reason._tag === "RequestTimeout" && reason.kind === "deadline")
         assert.strictEqual(hanging.server.sentOf("tasks/get").length, 2)
+      })
+  )
+
+  const busy: Scripted.Handler = ({ fail }) => fail(new McpError.HttpStatus({ status: 503 }), "refused")
+
+  verifies(
+    ["TAS-12", "RTY-01"],
+    "that fails for now is made again as the schedule says, each anew, and the call is not",
+    () =>
+      Effect.gen(function*() {
+        for (const kind of ["stdio", "streamable-http"]) {
+          // By default three times, after 200 ms, 400 ms and 800 ms with jitter.
+          const get = [busy, busy, busy, working({ pollIntervalMs: 60_000 }), busy, busy, busy, completed()]
+          const { client, server } = yield* modern({ get, kind })
+          const polls = () => server.sentOf("tasks/get").length
+          const fiber = yield* Asking.start(client.callTool("long", {}, { deadline: "5 minutes" }))
+          yield* pass(100, 20)
+          assert.strictEqual(polls(), 4)
+          yield* pass(59_000)
+          assert.strictEqual(polls(), 4)
+          yield* pass(100, 30)
+          assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
+          assert.deepStrictEqual([polls(), server.sentOf("tools/call").length], [8, 1])
+          assert.notInclude(server.methods(), "tasks/cancel")
+        }
+      })
+  )
+
+  verifies(
+    ["TAS-12", "RTY-01", "TAS-18"],
+    "and an answer are repeated as the caller's schedule says; when it is over, the task lives on and can be waited for",
+    () =>
+      Effect.gen(function*() {
+        const retry = Schedule.spaced("10 seconds").pipe(Schedule.upTo({ times: 1 }))
+        const { asked, handlers } = answering()
+        const { client, server } = yield* modern({
+          get: [busy, asking({ a: form("A") }), busy, busy, completed()],
+          more: { "tasks/update": inTurn(busy, TaskServer.acknowledge) },
+          client: { handlers }
+        })
+        const task = yield* client.startTool("long")
+        const sends = () => requests(server).length
+        const fiber = yield* Asking.start(task.await({ retry, deadline: "5 minutes" }))
+        yield* Scripted.settled
+        assert.strictEqual(sends(), 1)
+        yield* pass(10_000)
+        assert.deepStrictEqual(requests(server), ["tasks/get", "tasks/get", "tasks/update"])
+        yield* pass(10_000)
+        assert.deepStrictEqual(requests(server).slice(3), ["tasks/update"])
+        yield* pass(1_000)
+        yield* pass(10_000)
+        assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).reason._tag, "HttpStatus")
+        assert.deepStrictEqual(requests(server).slice(4), ["tasks/get", "tasks/get"])
+        assert.deepStrictEqual<unknown>(yield* task.await(), result)
+        assert.deepStrictEqual(asked, ["A"])
+        const [first, second] = server.sentOf("tasks/update").map(({ content }) => content["inputResponses"])
+        assert.deepStrictEqual([first, second], [{ a: accepted("A") }, { a: accepted("A") }])
       })
   )
 

@@ -30,7 +30,8 @@ export const withDefaults = (schema: RequestedSchema, content: Json.JsonObject):
 
 const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["email", (text) => /^[^\s@]+@[^\s@]+$/.test(text)],
-  ["uri", (text) => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) && URL.canParse(text)],
+  // RFC 3986: neither spaces nor letters beyond ASCII. What a browser would make of them is not what was written.
+  ["uri", (text) => /^[A-Za-z][A-Za-z0-9+.-]*:[!-~]*$/.test(text) && URL.canParse(text)],
   ["date", (text) => isDate(text)],
   ["date-time", (text) => isDateTime(text)]
 ])
@@ -53,7 +54,11 @@ const isDateTime = (text: string): boolean => {
 }
 
 // JSON Schema counts characters, not UTF-16 units.
-const characters = (text: string): number => [...text].length
+const characters = (text: string): number => {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
 
 const choices = (field: Elicitation.PrimitiveSchemaDefinition): ReadonlyArray<string> | undefined => {
   if ("oneOf" in field) return field.oneOf.map((choice) => choice.const)

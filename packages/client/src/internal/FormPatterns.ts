@@ -8,7 +8,7 @@ import * as SchemaLimits from "./SchemaLimits.ts"
 
 /** The patterns of one form, which share what they may cost. */
 export class FormPatterns {
-  private readonly allowance = new Allowance(SchemaLimits.patternInstructions)
+  private readonly allowance = new Allowance(SchemaLimits.patternInstructions, SchemaLimits.patternCharacters)
   // A clock that cannot be set, since a test's clock would stand still meanwhile.
   private readonly budget = new Budget({
     visits: SchemaLimits.visits,
@@ -16,9 +16,15 @@ export class FormPatterns {
     now: () => performance.now()
   })
 
-  /** An expression that is none is not checked, like a format that is not known; one that takes too long does not fit. */
+  private readonly known = new Map<string, Pattern.Pattern | string>()
+
+  /**
+   * An expression that is none, or too long, is not checked, like a format that is not known; one that takes too long
+   * does not fit.
+   */
   problem(source: string, text: string): string | undefined {
-    const pattern = Pattern.make(source, this.allowance)
+    const pattern = this.known.get(source) ?? Pattern.make(source, this.allowance)
+    this.known.set(source, pattern)
     if (typeof pattern === "string") return undefined
     try {
       return pattern.test(text, this.budget) ? undefined : "does not match the pattern asked for"

@@ -18,6 +18,7 @@ export interface Pattern {
 /** The pattern, or what is wrong with it, to be read after "the pattern". */
 export const make = (source: string, allowance: PatternAutomaton.Allowance): Pattern | string => {
   if (source.length > maxLength) return `is longer than ${maxLength} characters`
+  if (!allowance.admits(source.length)) return `is beyond the ${allowance.characters} characters of all patterns`
   try {
     const expression = PatternSyntax.parse(source)
     const automaton = expression.hasBackReference ? undefined : PatternAutomaton.make(expression, allowance)

@@ -11,15 +11,24 @@ import type { CharacterSet, Edge, Expression, Look, Node, Repeat } from "./Patte
 import { codePointAfter, codePointBefore, hasEdge, widthOf } from "./PatternText.ts"
 
 /**
- * How many instructions the expressions of one document may have, once counted repetitions are written out. Each takes
- * some 100 bytes.
+ * How long the expressions of one document may be in all, in UTF-16 units, and how many instructions they may have, once
+ * counted repetitions are written out. Each takes some 100 bytes.
  */
 export class Allowance {
   used = 0
+  private read = 0
   readonly instructions: number
+  readonly characters: number
 
-  constructor(instructions: number) {
+  constructor(instructions: number, characters: number) {
     this.instructions = instructions
+    this.characters = characters
+  }
+
+  /** Whether an expression of this length may be read too. */
+  admits(length: number): boolean {
+    this.read += length
+    return this.read <= this.characters
   }
 }
 

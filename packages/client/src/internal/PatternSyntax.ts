@@ -296,7 +296,8 @@ const isAnchored = (node: Node): boolean => {
  * @throws Unreadable when it is no expression of ECMA-262, or one that this library does not support.
  */
 export const parse = (source: string): Expression => {
-  const valid = isValid(source) ? source : strict(source)
+  if (isValid(source)) return new Reader(source).read()
+  const valid = strict(source)
   if (!isValid(valid)) throw new Unreadable("is not a regular expression of ECMA-262")
   return new Reader(valid).read()
 }

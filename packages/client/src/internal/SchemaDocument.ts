@@ -70,7 +70,7 @@ export class SchemaDocument {
   readonly root: Target
   /** By source: those of `pattern` and the names of `patternProperties`. */
   private readonly patterns = new Map<string, Pattern.Pattern>()
-  private readonly allowance = new Allowance(SchemaLimits.patternInstructions)
+  private readonly allowance = new Allowance(SchemaLimits.patternInstructions, SchemaLimits.patternCharacters)
   /** The keywords in it that are not evaluated. */
   readonly unevaluated = new Set<string>()
   readonly resources = new Map<string, Resource>()

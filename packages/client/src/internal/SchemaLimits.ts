@@ -30,5 +30,8 @@ export const problems = 100
 /** How long one check may take, in milliseconds. */
 export const millis = 1_000
 
+/** How long the regular expressions of a document may be in all, in UTF-16 units: reading them is not timed. */
+export const patternCharacters = 50_000
+
 /** How many instructions the regular expressions of a document may have, counted repetitions written out. */
 export const patternInstructions = 50_000

@@ -90,9 +90,22 @@ const isSameState = (left: TaskState, right: TaskState): boolean =>
   && left.statusMessage === right.statusMessage
 
 /** Whether a task that failed to come to a result goes on at the server, and nobody can take it up. */
-const isGivenUp = ({ reason }: McpError.McpError, owned: boolean): boolean =>
-  reason._tag === "RequestTimeout" || reason._tag === "StreamIdle" || reason._tag === "Cancelled"
-  || (owned && reason._tag === "InputRequired")
+const isGivenUp = ({ reason }: McpError.McpError, owned: boolean): boolean => {
+  switch (reason._tag) {
+    case "RequestTimeout":
+    case "StreamIdle":
+    case "Cancelled":
+      return true
+    // It has ended, or went with its session.
+    case "TaskFailed":
+    case "TaskReplaced":
+    case "SessionExpired":
+    case "ConnectionClosed":
+      return false
+    default:
+      return owned
+  }
+}
 
 export const make = (options: Options) => {
   const { calls, now, server } = options
