@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { parseAst } from "rolldown/parseAst"
 
 const helpers = new Set(["verifies", "verifiesLive", "verifiesPure"])
-const tests = "{packages/*,examples,scripts}/test/**/*.ts"
+const tests = "{packages/*,examples,scripts}/{test,soak}/**/*.ts"
 
 const stringOf = (node) => node?.type === "Literal" && typeof node.value === "string" ? node.value : undefined
 

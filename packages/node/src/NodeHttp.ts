@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import { setMaxListeners } from "node:events"
+import { Socket } from "node:net"
 import type * as Undici from "undici"
 import * as DispatchClient from "./internal/DispatchClient.ts"
 import * as ProxyEnvironment from "./internal/ProxyEnvironment.ts"
@@ -118,34 +118,60 @@ const tlsOf = (tls: TlsOptions) => ({
 const pem = (value: string | Uint8Array): string | Buffer =>
   typeof value === "string" ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 
-/** What every socket is made with, and how to close those that are not connected yet: a dispatcher forgets them. */
-const makeSocketOptions = () => {
-  const controller = new AbortController()
-  // Every socket listens to it.
-  setMaxListeners(0, controller.signal)
-  return {
-    close: () => controller.abort(),
-    options: { keepAlive: true, keepAliveInitialDelay: tcpKeepAliveMillis, signal: controller.signal }
+type Connector = Undici.buildConnector.connector
+
+/**
+ * The sockets of a dispatcher, until they are closed: itself it forgets those that are not connected yet, and those that
+ * became tunnels. An `AbortSignal` for all of them would hold on to every one that was ever made.
+ */
+class Sockets {
+  private readonly open = new Set<Socket>()
+
+  tracked(connect: Connector): Connector {
+    return (to, callback) => {
+      // It does return the socket, which its type does not tell.
+      const socket: unknown = connect(to, callback)
+      if (!(socket instanceof Socket)) return
+      this.open.add(socket)
+      socket.once("close", () => this.open.delete(socket))
+    }
+  }
+
+  close(): void {
+    for (const socket of this.open) socket.destroy()
   }
 }
 
 const makeDispatcher = (
   undici: typeof Undici,
   options: Options,
-  socketOptions: ReturnType<typeof makeSocketOptions>["options"]
+  sockets: Sockets
 ): Result.Result<Undici.Dispatcher, McpError.McpError> => {
+  const keptAlive = { keepAlive: true, keepAliveInitialDelay: tcpKeepAliveMillis }
+  const tls = { ...keptAlive, ...(options.tls === undefined ? undefined : tlsOf(options.tls)) }
+  const pool = (origin: string | URL, given: Undici.Pool.Options): Undici.Pool =>
+    new undici.Pool(origin, {
+      ...given,
+      ...(typeof given.connect === "function" ? { connect: sockets.tracked(given.connect) } : undefined)
+    })
+  const shared = {
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: undici.buildConnector({ ...tls, allowH2: false }),
+    factory: pool
+  }
   const proxies = proxiesOf(options.proxy)
-  const tls = { ...socketOptions, ...(options.tls === undefined ? undefined : tlsOf(options.tls)) }
-  const shared = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: tls }
   if (proxies.http === "" && proxies.https === "") return Result.succeed(new undici.Agent(shared))
   return Result.try({
     try: () =>
       new undici.EnvHttpProxyAgent({
         ...shared,
+        clientFactory: pool,
         httpProxy: proxies.http,
         httpsProxy: proxies.https,
         noProxy: proxies.noProxy,
-        proxyTls: socketOptions,
+        proxyTls: keptAlive,
         requestTls: tls
       }),
     // Its message repeats the URL, which may hold a password.
@@ -177,9 +203,9 @@ export const make = (
   Effect.gen(function*() {
     // Loaded when it is needed: it is large, and a client over stdio does without.
     const undici = yield* Effect.promise(() => import("undici"))
-    const sockets = makeSocketOptions()
+    const sockets = new Sockets()
     const dispatcher = yield* Effect.acquireRelease(
-      Effect.fromResult(makeDispatcher(undici, options, sockets.options)),
+      Effect.fromResult(makeDispatcher(undici, options, sockets)),
       (dispatcher) =>
         Effect.promise(() => {
           const destroyed = dispatcher.destroy()

@@ -64,7 +64,8 @@ describe("TLS", () => {
   it.live("a handshake that the server does not finish ends with the client", () =>
     Effect.gen(function*() {
       const silent = yield* Servers.serveSilently()
-      for (const proxy of ["none", { https: silent.url.replace("https:", "http:") }] as const) {
+      const tunnels = yield* Servers.serveProxy()
+      for (const proxy of ["none", { https: silent.url.replace("https:", "http:") }, { https: tunnels.url }] as const) {
         const scope = yield* Scope.make()
         const services = yield* Layer.buildWithScope(NodeHttp.layer({ proxy }), scope)
         const client = Context.get(services, HttpClient.HttpClient)

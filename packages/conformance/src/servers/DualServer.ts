@@ -17,7 +17,9 @@ import { Cancellations } from "./Cancellations.ts"
 const cancellations = new Cancellations()
 const counterUri = "test://counter"
 let counter = 0
+let grown = 0
 let tellUpdated: ((uri: string) => void) | undefined
+let tellGrown: (() => void) | undefined
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] })
 
@@ -74,10 +76,12 @@ const makeServer = (): McpServer => {
     outputSchema: z.object({ sum: z.number() })
   }, ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }))
 
-  let grown = 0
-  server.registerTool("grow", { description: "Adds a tool, on stdio for as long as the server runs." }, () => {
+  const grow = (name: string) => server.registerTool(name, { description: "Was added." }, () => text(name))
+  for (let index = 1; index <= grown; index++) grow(`grown-${index}`)
+  server.registerTool("grow", { description: "Adds a tool, for as long as the server runs." }, () => {
     const name = `grown-${++grown}`
-    server.registerTool(name, { description: "Was added." }, () => text(name))
+    grow(name)
+    tellGrown?.()
     return text(name)
   })
 
@@ -140,6 +144,7 @@ const makeServer = (): McpServer => {
 if (process.argv[2] === "http") {
   const handler = createMcpHandler(makeServer)
   tellUpdated = handler.notify.resourceUpdated
+  tellGrown = handler.notify.toolsChanged
   const handle = toNodeHandler(handler)
   const server = createServer((request, response) => {
     const { method = "GET", url = "/" } = request

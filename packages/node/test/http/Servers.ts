@@ -29,7 +29,7 @@ const listening = <S extends Http.Server>(make: () => S): Effect.Effect<S, never
 const portOf = (server: Net.Server): number => (server.address() as Net.AddressInfo).port
 
 /** Answers MCP requests over TLS with the name of the client's certificate, `none` without one. */
-export const serveTls = (options: { readonly clientCertificate: boolean }) =>
+export const serveTls = (options: { readonly clientCertificate: boolean; readonly closes?: boolean }) =>
   Effect.map(
     listening(() =>
       Https.createServer(
@@ -41,12 +41,27 @@ export const serveTls = (options: { readonly clientCertificate: boolean }) =>
         (request, response) => {
           const subject = (request.socket as Tls.TLSSocket).getPeerCertificate().subject
           const client = (subject as Tls.Certificate | undefined)?.CN ?? "none"
-          response.writeHead(200, { "content-type": "application/json" })
+          response.writeHead(200, {
+            "content-type": "application/json",
+            connection: options.closes === true ? "close" : "keep-alive"
+          })
           response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { client } }))
         }
       )
     ),
     (server) => ({ url: `https://127.0.0.1:${portOf(server)}/mcp` })
+  )
+
+/** Answers each request over a connection of its own, and remembers none. */
+export const serveClosing = () =>
+  Effect.map(
+    listening(() =>
+      Http.createServer((_request, response) => {
+        response.writeHead(200, { connection: "close" })
+        response.end("hello")
+      })
+    ),
+    (server) => ({ url: `http://127.0.0.1:${portOf(server)}/` })
   )
 
 export interface Proxy {
@@ -93,6 +108,7 @@ export const serveProxy = (options: { readonly refuse?: number } = {}): Effect.E
             tunnels.add(one)
             one.on("error", () => {})
             one.on("close", () => {
+              tunnels.delete(one)
               socket.destroy()
               onward.destroy()
             })
