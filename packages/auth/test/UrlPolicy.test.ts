@@ -140,7 +140,11 @@ describe("UrlPolicy.strict", () => {
       })
   )
 
-  verifies("OAD-12", "does not resolve names", () => allowed("https://points-inside.example/token"))
+  verifies(
+    "OAD-12",
+    "does not resolve names by itself: a policy that does is put around it",
+    () => allowed("https://points-inside.example/token")
+  )
 
   it.effect("lets a server on a private network name its own host", () =>
     Effect.gen(function*() {

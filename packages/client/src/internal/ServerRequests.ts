@@ -9,7 +9,7 @@ import { type Interaction, unhandled } from "./Interaction.ts"
 import type { InFlight } from "./Pending.ts"
 import type { Requests } from "./Requests.ts"
 
-/** How many answers may be under way at once; a server cannot make the client work without bound (SEC). */
+/** How many answers may be under way at once, and as many to pings; a server cannot make the client work without bound (SEC). */
 const maxConcurrentReplies = 8
 
 const saturationLogMillis = 5_000
@@ -36,6 +36,7 @@ export class ServerRequests {
   /** Whether the server has a way to ask for more than a ping. */
   private readonly serves: () => boolean
   private readonly active = new Map<Envelope.RequestId, Fiber.Fiber<void> | undefined>()
+  private pings = 0
 
   constructor(
     clock: Clock.Clock,
@@ -59,11 +60,13 @@ export class ServerRequests {
     revision: Revision.Facts,
     origin: InFlight | undefined
   ): void {
-    if (this.active.size >= maxConcurrentReplies || this.active.has(request.id)) {
+    const isPing = request.method === "ping"
+    // A ping is answered promptly, however many questions wait for a person.
+    const atOnce = isPing ? this.pings : this.active.size - this.pings
+    if (atOnce >= maxConcurrentReplies || this.active.has(request.id)) {
       this.logSaturation(requests.server)
       return
     }
-    const isPing = request.method === "ping"
     const release = isPing ? () => {} : origin === undefined ? requests.holdAll() : origin.hold()
     const answer = isPing
       ? ping
@@ -86,8 +89,10 @@ export class ServerRequests {
       )
     )
     this.active.set(request.id, undefined)
+    if (isPing) this.pings++
     const done = (): void => {
       this.active.delete(request.id)
+      if (isPing) this.pings--
       release()
     }
     const fiber = this.fork(
