@@ -243,6 +243,10 @@ describe("any other command", () => {
       )
       const unknown = yield* failing(new McpError.AuthorizationFailed({ stage: "registration", problem: "no client" }))
       assert.include(unknown.stderr, "--client-id ID --issuer ISSUER")
+      const refused = (status: number) =>
+        failing(new McpError.AuthorizationFailed({ stage: "token", problem: `HTTP ${status}`, status }))
+      assert.include((yield* refused(400)).stderr, "mcp-effect logout URL, then mcp-effect login URL")
+      assert.notInclude((yield* refused(503)).stderr, "hint")
     }))
 })
 

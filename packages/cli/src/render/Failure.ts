@@ -136,8 +136,12 @@ const hint = (reason: McpError.McpErrorReason): string | undefined => {
     case "InvalidGrant":
       return howToSignIn
     case "AuthorizationFailed":
-      return reason.stage === "registration"
-        ? "register a client there by hand and name it: mcp-effect login URL --client-id ID --issuer ISSUER"
+      if (reason.stage === "registration") {
+        return "register a client there by hand and name it: mcp-effect login URL --client-id ID --issuer ISSUER"
+      }
+      // A token that cannot be refreshed is kept, in case that passes.
+      return reason.stage === "token" && !reason.isTransient
+        ? "if that does not pass, sign in anew: mcp-effect logout URL, then mcp-effect login URL"
         : undefined
     case "InsufficientScope":
       return "give a token with more permissions: --header \"Authorization: Bearer ...\""
