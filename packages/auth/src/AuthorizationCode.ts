@@ -242,5 +242,6 @@ export const codeOf = (
 export const verdictOf = (record: Pending, parameters: URLSearchParams): "code" | "refused" | "invalid" =>
   Result.match(codeOf(record, parameters), {
     onSuccess: () => "code",
-    onFailure: ({ reason }) => reason._tag === "AuthorizationFailed" && reason.error !== undefined ? "refused" : "invalid"
+    onFailure: ({ reason }) =>
+      reason._tag === "AuthorizationFailed" && reason.error !== undefined ? "refused" : "invalid"
   })
