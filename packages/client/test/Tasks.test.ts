@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import * as OfficialSchema from "@mcp-effect/conformance/OfficialSchema"
 import { verifies, verifiesPure } from "@mcp-effect/conformance/Verifies"
 import { type Json, McpError } from "@mcp-effect/protocol"
-import { Effect, Fiber, Schedule, Stream } from "effect"
+import { Effect, Exit, Fiber, Schedule, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import type { McpHandlers } from "../src/McpHandlers.ts"
 import * as Asking from "./Asking.ts"
@@ -201,6 +201,32 @@ describe("callTool on a server that answers with a task", () => {
           yield* pass(1)
           assert.deepStrictEqual(givenUp(), [id])
           assert.strictEqual(server.sentOf("tasks/cancel").length, 1)
+        }
+      })
+  )
+
+  verifies(
+    ["TAS-27", "CON-23"],
+    "cancels it when the client closes, which closes the connection only when the server has heard of it, or after a second",
+    () =>
+      Effect.gen(function*() {
+        for (const isAnswered of [true, false]) {
+          const scope = yield* Scope.make()
+          const { client, server } = yield* Scope.provide(
+            modern({ get: [working()], more: { "tasks/cancel": never } }),
+            scope
+          )
+          const fiber = yield* Asking.start(client.callTool("long"))
+          yield* pass(1_500)
+          yield* Fiber.interrupt(fiber)
+          const closing = yield* Effect.forkScoped(Scope.close(scope, Exit.void), { startImmediately: true })
+          const cancel = yield* server.take("tasks/cancel")
+          yield* pass(999)
+          assert.isFalse(server.links[0]?.closed)
+          if (isAnswered) cancel.result({ resultType: "complete" })
+          else yield* pass(1)
+          yield* Fiber.join(closing)
+          assert.isTrue(server.links[0]?.closed)
         }
       })
   )

@@ -462,8 +462,8 @@ export class Client implements Settings {
 
   close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
     return (this.openSubscriptions?.closeAll ?? Effect.void).pipe(
-      Effect.ensuring(Scope.close(this.scope, exit)),
       Effect.ensuring(Effect.suspend(() => Fiber.awaitAll(this.parting ?? []))),
+      Effect.ensuring(Scope.close(this.scope, exit)),
       // Whoever listens may live longer than the client, and hears of its end too.
       Effect.ensuring(Effect.sync(() => {
         for (const hot of [this.notifications, this.logs, this.diagnostics]) hot.end()
