@@ -335,19 +335,25 @@ describe("callTools", () => {
       assert.deepStrictEqual(yield* client.callTools([]), [])
     }))
 
-  verifies("TOO-03", "makes 8 calls at a time, or as many as it is told", () =>
-    Effect.gen(function*() {
-      for (const [options, expected] of [[undefined, 8], [{ concurrency: 3 }, 3]] as const) {
-        const server = yield* Scripted.modern({ "tools/call": never })
-        const client = yield* connect(server)
-        yield* Effect.forkScoped(client.callTools(Array.from({ length: 20 }, () => ({ name: "work" })), options))
-        yield* server.until(() => server.sentOf("tools/call").length === expected)
-        yield* Scripted.settled
-        assert.strictEqual(server.sentOf("tools/call").length, expected)
-        ;(yield* server.take("tools/call")).result(text("ok"))
-        yield* server.until(() => server.sentOf("tools/call").length === expected + 1)
-      }
-    }))
+  verifies(
+    "TOO-03",
+    "makes 8 calls at a time, or as many as it is told, and at least one",
+    () =>
+      Effect.gen(function*() {
+        const table = [[undefined, 8], [3, 3], [1.5, 2], [0, 1], [-1, 1], [Number.NaN, 1]] as const
+        for (const [concurrency, expected] of table) {
+          const options = concurrency === undefined ? undefined : { concurrency }
+          const server = yield* Scripted.modern({ "tools/call": never })
+          const client = yield* connect(server)
+          yield* Effect.forkScoped(client.callTools(Array.from({ length: 20 }, () => ({ name: "work" })), options))
+          yield* server.until(() => server.sentOf("tools/call").length === expected)
+          yield* Scripted.settled
+          assert.strictEqual(server.sentOf("tools/call").length, expected)
+          ;(yield* server.take("tools/call")).result(text("ok"))
+          yield* server.until(() => server.sentOf("tools/call").length === expected + 1)
+        }
+      })
+  )
 })
 
 describe("callToolStream", () => {

@@ -365,11 +365,12 @@ export const make = (
             onFailure: (error) => Queue.fail(queue, error)
           })
         ), { bufferSize: eventCapacity, strategy: "sliding" }),
-    callTools: (batch, options) =>
+    callTools: (batch, { concurrency = batchConcurrency } = {}) =>
       Effect.forEach(
         batch,
         (call) => Effect.result(callTool(call.name, call.arguments ?? {}, call.options)),
-        { concurrency: options?.concurrency ?? batchConcurrency }
+        // With what is no number, as from a variable that is not set, no call would begin, and none would end.
+        { concurrency: concurrency >= 1 ? concurrency : 1 }
       )
   }
 }
